@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from sqlalchemy import Table
 
+    from aerolog.archive.format.recording_read import Gap
     from aerolog.catalog.index import RecordingCatalog
+    from aerolog.catalog.locations import PlacedRecording
 
 FRAMES = "frames"
 MEMORY_LIMIT = "2GB"
@@ -110,6 +112,7 @@ class CatalogQueries(Resource):
         *,
         allowed_dirs: Sequence[str | Path] = (),
         memory_limit: str = MEMORY_LIMIT,
+        skip_damage: bool = False,
     ) -> None:
         """Register the tables; nothing is read yet.
 
@@ -117,6 +120,7 @@ class CatalogQueries(Resource):
             catalog: the catalog, which must stay open while queries run; the caller closes it.
             allowed_dirs: folders whose files queries may read, and to which they may COPY.
             memory_limit: the most memory that DuckDB may use, such as ``2GB``.
+            skip_damage: True goes on behind what is damaged or missing, which is then in ``gaps``.
 
         Raises:
             MissingExtraError: DuckDB or Arrow is not installed.
@@ -127,19 +131,25 @@ class CatalogQueries(Resource):
         with catalog.session() as session:
             rows = session.execute(select(Archive.place, Archive.id)).all()
         places: dict[str, int] = {place: key for place, key in rows}  # noqa: C416 - typed rows
+        self._frames = ArchiveDataset(catalog, archive_keys=places, skip_damage=skip_damage)
         try:
             self._connection = self._duckdb.connect(
                 ":memory:", config=_CLOSED | {"memory_limit": memory_limit}
             )
             for table in Base.metadata.sorted_tables:
                 self._connection.register(table.name, CatalogTable(catalog, table))
-            self._connection.register(FRAMES, ArchiveDataset(catalog, archive_keys=places))
+            self._connection.register(FRAMES, self._frames)
             folders = [str(Path(folder).absolute()) for folder in allowed_dirs]
             self._connection.execute("SET allowed_directories = ?", [folders])
             self._connection.execute("SET enable_external_access = false")
             self._connection.execute("SET lock_configuration = true")
         except self._duckdb.Error as error:
             raise QueryError(_first_line(error)) from error
+
+    @property
+    def gaps(self) -> dict[PlacedRecording, list[Gap]]:
+        """By recording, what queries have skipped as damaged when they read it last."""
+        return self._frames.gaps
 
     def query(self, sql: str) -> pa.RecordBatchReader:
         """Execute one query; its result is streamed.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.live_position import live_position
-from aerolog.archive.format.recording_read import RecordingRead, RowChoice, ScanTotals
+from aerolog.archive.format.recording_read import Gap, RecordingRead, RowChoice, ScanTotals
 from aerolog.archive.format.scan_columns import ScanColumns
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of
 from aerolog.archive.format.stop_recovery import recover_stop_position
@@ -32,6 +32,7 @@ __all__ = [
     "PAYLOAD_CAPACITY",
     "ROWS_MAX",
     "ArchiveFolder",
+    "Gap",
     "Message",
     "Recording",
     "ScanTotals",
@@ -171,6 +172,7 @@ class Recording:
         columns: tuple[str, ...] | None = None,
         allocate: Callable[[int], Buffer] | None = None,
         totals: ScanTotals | None = None,
+        skip_damage: bool = False,
     ) -> Iterator[ScanColumns]:
         """Yield rows in batches of columns; the memory of each batch belongs to the caller.
 
@@ -187,6 +189,8 @@ class Recording:
             columns: names of the wanted columns, see ``frame_scan.COLUMNS``; all by default.
             allocate: returns writable memory of the given length in bytes for one column.
             totals: counts that are updated while the recording is read.
+            skip_damage: True goes on behind what is damaged or missing, where the next term or
+                segment begins, and notes the gap in ``totals``.
 
         Raises:
             ValueError: a position lies outside the recording or is not a multiple of 32.
@@ -200,7 +204,7 @@ class Recording:
         totals = totals if totals is not None else ScanTotals(start)
         totals.position = start
         wanted = None if session_ids is None else frozenset(session_ids)
-        choice = RowChoice(assemble, after, wanted)
+        choice = RowChoice(assemble, after, wanted, skip_damage)
         reader = RecordingRead(self, until, choice, totals)
 
         def fresh(capacity: int) -> ScanColumns:
@@ -215,6 +219,7 @@ class Recording:
         from_position: int | None = None,
         until_position: int | None = None,
         totals: ScanTotals | None = None,
+        skip_damage: bool = False,
     ) -> Iterator[Message]:
         """Yield single rows with copied payloads; arguments and errors are those of ``batches``."""
         for batch in self.batches(
@@ -222,6 +227,7 @@ class Recording:
             from_position=from_position,
             until_position=until_position,
             totals=totals,
+            skip_damage=skip_damage,
         ):
             at = batch.column("payload_offset")
             payload = batch.column("payload")

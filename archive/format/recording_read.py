@@ -1,9 +1,15 @@
-"""A read over the segments of a recording that yields batches of rows and reports damage."""
+"""A read over the segments of a recording that yields batches of rows and reports damage.
+
+A read that skips damage goes on where the next term begins, or the next segment when one is
+missing: a frame begins there, and a message too. So it reads everything that
+`aerolog.archive.verification` calls readable.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,11 +32,32 @@ from aerolog.transport.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from aerolog.archive.format.archive_folder import Recording
     from aerolog.archive.format.scan_columns import ScanColumns
     from aerolog.transport.memory.data_file import DataFile
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A range of a recording that a read skipped because it is damaged.
+
+    Attributes:
+        from_position: where the first frame or message that could not be read begins.
+        until_position: where reading went on.
+        reason: what was found there, the text of the error that the damage is otherwise.
+    """
+
+    from_position: int
+    until_position: int
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """A line that names the gap and its reason."""
+        where = f"positions {self.from_position} to {self.until_position}"
+        return f"{where} cannot be read: {self.reason}"
 
 
 @dataclass(slots=True)
@@ -45,6 +72,7 @@ class ScanTotals:
         padding_frames: padding frames passed.
         skipped_fragments: fragments of messages that do not begin and end in the range.
         checksum_mismatches: frames in checksummed data whose checksum does not match.
+        gaps: ranges that were skipped because they are damaged, in order; they do not touch.
     """
 
     position: int
@@ -54,6 +82,7 @@ class ScanTotals:
     padding_frames: int = 0
     skipped_fragments: int = 0
     checksum_mismatches: int = 0
+    gaps: list[Gap] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +93,13 @@ class RowChoice:
         assemble: True for one row per message, False for one row per fragment.
         after_position: rows that end at or before this position are left out.
         session_ids: rows of other sessions are left out; None for all sessions.
+        skip_damage: what is damaged or missing becomes a gap; False makes it an error.
     """
 
     assemble: bool = True
     after_position: int = -1
     session_ids: frozenset[int] | None = None
+    skip_damage: bool = False
 
 
 class RecordingRead:
@@ -82,6 +113,7 @@ class RecordingRead:
         self.choice = choice
         self.totals = totals
         self._window = SegmentWindow()
+        self._batch: ScanColumns
 
     def batches(
         self, fresh: Callable[[int], ScanColumns], payload_capacity: int
@@ -93,35 +125,69 @@ class RecordingRead:
             payload_capacity: payload bytes in a batch, unless one message alone is longer.
 
         Raises:
-            RecordingDamagedError: a segment is damaged; the rows before were yielded.
+            RecordingDamagedError: a segment is damaged, and damage is not skipped; or it cannot be
+                read for another reason than damage. The rows before were yielded.
         """
-        batch = fresh(payload_capacity)
+        self._batch = fresh(payload_capacity)
         try:
             while self.totals.position < self.until:
-                base = self.recording.descriptor.segment_base(self.totals.position)
-                with self._open(base) as file:
-                    scanner = self._scanner(file, base)
-                    before = _Counts.of(scanner)
-                    status = SCAN_FULL
-                    while status in {SCAN_FULL, SCAN_TOO_LONG}:
-                        status = scanner.scan(batch)
-                        before = self._add(scanner, before)
-                        self.totals.position = base + scanner.offset
-                        if status == SCAN_FULL:
-                            yield self._count(batch)
-                            batch = fresh(payload_capacity)
-                        elif status == SCAN_TOO_LONG:
-                            batch = fresh(scanner.message_length)
-                if status != SCAN_END:
-                    raise self._damage(scanner, base)
-                if scanner.offset < self.recording.descriptor.segment_file_length:
-                    break  # the next frame ends after the range
+                try:
+                    if (yield from self._segment(fresh, payload_capacity)):
+                        break  # the next frame ends after the range
+                except RecordingDamagedError as error:
+                    self._skip(error)
         except RecordingDamagedError:
-            if batch.rows:
-                yield self._count(batch)
+            if self._batch.rows:
+                yield self._count(self._batch)
             raise
-        if batch.rows:
-            yield self._count(batch)
+        if self._batch.rows:
+            yield self._count(self._batch)
+
+    def _segment(
+        self, fresh: Callable[[int], ScanColumns], payload_capacity: int
+    ) -> Generator[ScanColumns, None, bool]:
+        """Read on in the segment of the position; whether the range ends in it."""
+        base = self.recording.descriptor.segment_base(self.totals.position)
+        with self._open(base) as file:
+            scanner = self._scanner(file, base)
+            before = _Counts.of(scanner)
+            status = SCAN_FULL
+            while status in {SCAN_FULL, SCAN_TOO_LONG}:
+                status = scanner.scan(self._batch)
+                before = self._add(scanner, before)
+                self.totals.position = base + scanner.offset
+                if status == SCAN_FULL:
+                    yield self._count(self._batch)
+                    self._batch = fresh(payload_capacity)
+                elif status == SCAN_TOO_LONG:
+                    self._batch = fresh(scanner.message_length)
+        if status == SCAN_IO_ERROR:
+            raise self._damage(scanner, base) from OSError(scanner.bad_value, "")
+        if status != SCAN_END:
+            raise self._damage(scanner, base)
+        return scanner.offset < self.recording.descriptor.segment_file_length
+
+    def _skip(self, error: RecordingDamagedError) -> None:
+        """Go on behind damage, when that is asked for and it is damage."""
+        cause, at = error.__cause__, error.position
+        is_missing = isinstance(cause, FileNotFoundError)
+        is_damage = (
+            not isinstance(cause, OSError)
+            or is_missing
+            or (cause.errno == errno.EIO and type(cause) is OSError)
+        )
+        is_changed = isinstance(error, RecordingChangedError)
+        if not self.choice.skip_damage or is_changed or not is_damage:
+            raise error
+        descriptor = self.recording.descriptor
+        length = descriptor.segment_file_length if is_missing else descriptor.term_buffer_length
+        until = min((at // length + 1) * length, self.until)
+        gaps = self.totals.gaps
+        if gaps and gaps[-1].until_position == at:
+            gaps[-1] = replace(gaps[-1], until_position=until)
+        else:
+            gaps.append(Gap(at, until, str(error)))
+        self.totals.position = until
 
     def _path(self, base: int) -> str:
         name = segment_file_name(self.recording.recording_id, base)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.archive.format.recording_read import Gap
     from aerolog.archive.format.scan_columns import ScanColumns
     from aerolog.catalog.arrow.record_times import SettledTimes
     from aerolog.catalog.times import Time
@@ -113,6 +114,7 @@ def record_batches(
     payload_capacity: int = PAYLOAD_CAPACITY,
     compact: bool = False,
     totals: ScanTotals | None = None,
+    skip_damage: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Stream a recording as record batches; for further errors see ``Recording.batches``.
 
@@ -136,6 +138,7 @@ def record_batches(
         payload_capacity: the most payload bytes of a batch, unless a single message is longer.
         compact: see ``BatchMaker.batch``.
         totals: totals that are updated while reading.
+        skip_damage: see ``Recording.batches``; the gaps are in ``totals``.
 
     Raises:
         MissingExtraError: Arrow is not installed.
@@ -161,6 +164,7 @@ def record_batches(
         payload_capacity=payload_capacity,
         columns=maker.scanned or ("position",),
         allocate=maker.allocate,
+        skip_damage=skip_damage,
     )
     if not span or times is None:
         scanned = scan(
@@ -177,10 +181,16 @@ def record_batches(
 
 
 class ArrowRecording(Resource):
-    """A recording as Arrow data, or as a pandas or Polars frame. A context manager."""
+    """A recording as Arrow data, or as a pandas or Polars frame. A context manager.
+
+    Attributes:
+        recording: that is read.
+        gaps: what the last read has skipped so far, with ``skip_damage``.
+    """
 
     def __init__(self, folder: ArchiveFolder, recording_id: int) -> None:
         self._folder = folder
+        self.gaps: list[Gap] = []
         self.recording = folder.recording(recording_id)
 
     @property
@@ -195,6 +205,8 @@ class ArrowRecording(Resource):
 
     def to_batches(self, **options: Any) -> Iterator[pa.RecordBatch]:
         """The recording as record batches, in bounded memory; options as for ``record_batches``."""
+        totals = options.setdefault("totals", ScanTotals(self.recording.start_position))
+        self.gaps = totals.gaps
         return record_batches(self.recording, **options)
 
     def scan(self, **options: Any) -> pa.RecordBatchReader:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from aerolog.archive.format.recording_read import ScanTotals
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.lazy_dataset import LazyDataset
 from aerolog.catalog.arrow.pushdown import HIGHEST, LOWEST, Bound, Bounds
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from aerolog.archive.format.archive_folder import ArchiveFolder, Recording
+    from aerolog.archive.format.recording_read import Gap
     from aerolog.catalog.index import RecordingCatalog
     from aerolog.catalog.index.search import Search
     from aerolog.catalog.times import Time
@@ -51,6 +53,9 @@ class ArchiveDataset(LazyDataset):
     Bounds of ``recording_id``, ``stream_id``, ``session_id``, ``position`` and ``record_time`` in a
     filter limit what is read; the other conditions are tested row by row. When ``payload`` is not
     among the columns, no payload is copied.
+
+    Attributes:
+        gaps: by recording, what its last read has skipped so far; empty without ``skip_damage``.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class ArchiveDataset(LazyDataset):
         until: Time | None = None,
         time_source: TimeSource | str = "index",
         archive_keys: Mapping[str, int] | None = None,
+        skip_damage: bool = False,
     ) -> None:
         """Create the dataset; nothing is opened before it is read.
 
@@ -78,6 +84,7 @@ class ArchiveDataset(LazyDataset):
             time_source: the source of ``record_time``; see `TimeSource`.
             archive_keys: place -> number, which adds a column ``archive_fk`` with the number to the
                 rows.
+            skip_damage: True goes on behind what is damaged or missing, and notes it in ``gaps``.
 
         Raises:
             MissingExtraError: Arrow is not installed.
@@ -89,6 +96,8 @@ class ArchiveDataset(LazyDataset):
         self._within = TimeRange.of(since, until)
         self._time_source = TimeSource.parse(time_source)
         self._keys = archive_keys
+        self._skip_damage = skip_damage
+        self.gaps: dict[PlacedRecording, list[Gap]] = {}
         schema = arrow_schema()
         if archive_keys is not None:
             column = _pyarrow.field(ARCHIVE_COLUMN, _pyarrow.int64(), nullable=False)
@@ -114,7 +123,14 @@ class ArchiveDataset(LazyDataset):
                     folders[placed.place] = open_place(placed.place)
                 recording = _recording(folders[placed.place], placed)
                 if self._is_wanted(recording, bounds):
-                    yield from self._batches(recording, placed.place, columns, bounds, options)
+                    totals = ScanTotals(recording.start_position)
+                    try:
+                        yield from self._batches(
+                            recording, placed.place, columns, bounds, options, totals
+                        )
+                    finally:
+                        if totals.gaps:
+                            self.gaps[placed] = totals.gaps
         finally:
             for folder in folders.values():
                 folder.close()
@@ -165,6 +181,7 @@ class ArchiveDataset(LazyDataset):
         columns: Sequence[str],
         bounds: Bounds,
         options: Mapping[str, int],
+        totals: ScanTotals,
     ) -> Iterator[pa.RecordBatch]:
         position, within = bounds.of("position"), self._within
         if "record_time" in bounds.columns:
@@ -182,6 +199,8 @@ class ArchiveDataset(LazyDataset):
             session_ids=bounds.of("session_id").values,
             within=within,
             time_source=self._time_source,
+            totals=totals,
+            skip_damage=self._skip_damage,
             **options,  # type: ignore[arg-type]
         ):
             arrays = [

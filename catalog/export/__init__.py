@@ -15,7 +15,7 @@ from aerolog.catalog.export.layout import parquet_name
 from aerolog.catalog.export.manifest import MANIFEST_NAME
 from aerolog.catalog.export.options import ExportOptions
 from aerolog.catalog.export.parquet import export_parquet, export_recordings
-from aerolog.catalog.export.report import ExportProgress, ExportReport, ExportResult, Purged
+from aerolog.catalog.export.report import ExportProgress, ExportReport, ExportResult, MissingRange
 
 __all__ = [
     "MANIFEST_NAME",
@@ -27,7 +27,7 @@ __all__ = [
     "ExportResult",
     "ExportUnderWayError",
     "ManifestError",
-    "Purged",
+    "MissingRange",
     "TargetMismatchError",
     "TargetUnreachableError",
     "check_export",

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aerolog.catalog.export.errors import ManifestError
 from aerolog.catalog.export.manifest import MANIFEST_NAME, Manifest
 from aerolog.catalog.export.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from aerolog.catalog.export.manifest import FileEntry
     from aerolog.catalog.export.store import Store
+
+
+_PURGED: Final = "purged before it was exported"
+_SKIPPED: Final = "skipped as damaged; the rejects say more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,23 @@ class FileProblem:
     problem: str
 
 
+@dataclass(frozen=True, slots=True)
+class MissingRows:
+    """A part of a recording that an export does not have.
+
+    Attributes:
+        recording_id: of the recording.
+        from_position: where it begins.
+        until_position: where it ends, None when it is the rest of the recording.
+        reason: why it is missing, as a text.
+    """
+
+    recording_id: int
+    from_position: int
+    until_position: int | None
+    reason: str
+
+
 @dataclass(slots=True)
 class CheckReport:
     """The result of a check.
@@ -45,6 +66,7 @@ class CheckReport:
         rows: number of rows in the files of rows, as the manifest says.
         problems: files that differ, are missing, or are not in the manifest.
         unfinished: ids of recordings whose export has begun and not ended; the next export ends it.
+        missing: what the recordings had when they were exported, and the files do not have.
     """
 
     target: str
@@ -53,11 +75,17 @@ class CheckReport:
     rows: int = 0
     problems: list[FileProblem] = field(default_factory=list)
     unfinished: list[int] = field(default_factory=list)
+    missing: list[MissingRows] = field(default_factory=list)
 
     @property
     def sound(self) -> bool:
         """Whether every file is as the manifest says, and no other file is there."""
         return not self.problems and not self.unfinished
+
+    @property
+    def complete(self) -> bool:
+        """Whether the export has all rows that the recordings had."""
+        return not self.missing
 
 
 def check_export(
@@ -107,7 +135,26 @@ def check_export(
         if state.until_position is not None
     )
     report.unfinished = sorted(unfinished)
+    report.missing = [
+        missing for key in sorted(manifest.recordings) for missing in _missing(manifest, key)
+    ]
     return report
+
+
+def _missing(manifest: Manifest, key: str) -> Iterator[MissingRows]:
+    """What the files of a recording do not have, in order."""
+    state = manifest.recordings[key]
+    position: int | None = None
+    for one in manifest.ranges.get(key, ()):
+        if position is not None and one.from_position > position:
+            yield MissingRows(state.recording_id, position, one.from_position, _PURGED)
+        for start, until in one.gaps:
+            yield MissingRows(state.recording_id, start, until, _SKIPPED)
+        position = one.until_position
+    if position is not None and state.position > position:
+        yield MissingRows(state.recording_id, position, state.position, _PURGED)
+    if state.damage:
+        yield MissingRows(state.recording_id, state.position, None, state.damage)
 
 
 def _problem(target: Store, entry: FileEntry) -> str | None:

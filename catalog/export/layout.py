@@ -51,8 +51,11 @@ class Folders:
     decoded: bool
 
     def folder(self, table: str) -> str:
-        """Folder of a table's files, relative to the target; "" is the target."""
-        parts = [table] if self.decoded else []
+        """Folder of a table's files, relative to the target; "" is the target.
+
+        Beside rows of messages, rejects are in a folder that readers of the target skip.
+        """
+        parts = [table] if self.decoded else [] if table == ROWS else [f"_{table}"]
         return "/".join([*parts, *(f"{key}={quote(value)}" for key, value in self.values.items())])
 
     def path(self, table: str, from_position: int, until_position: int) -> str:

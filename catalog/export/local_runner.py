@@ -21,7 +21,7 @@ from aerolog.catalog.export.manifest import Manifest
 from aerolog.catalog.export.manifest_1 import finished_parts
 from aerolog.catalog.export.part_writer import Part, PartWriter, WrittenPart
 from aerolog.catalog.export.plan import Job, Planner, Request
-from aerolog.catalog.export.report import ExportProgress, ExportReport, ExportResult, Purged
+from aerolog.catalog.export.report import ExportProgress, ExportReport, ExportResult, MissingRange
 from aerolog.catalog.export.store import TEMPORARY
 from aerolog.catalog.times import TimeSource
 from aerolog.transport.errors import ArchiveError
@@ -66,7 +66,7 @@ def export(
     times = TimeSource.parse(options.time_source)
     opened = [(source, source.recording(recording_id, times)) for source, recording_id in wanted]
     with CatalogNotes(catalog, target) as notes, target.lock():
-        manifest, settled = _open_manifest(target, options, decoder, opened)
+        manifest, settled = _open_manifest(target, options, decoder, opened, request.skip_damage)
         if manifest.unnamed():
             manifest.touch()
             manifest.save(target, request.clock.now_ns())
@@ -123,6 +123,9 @@ class _Exporter:
             if job.state.until_position is not None:
                 self._export_parts(job)
             self._export_newer(job)
+        if job.state.damage != (job.damage or ""):
+            job.state.damage = job.damage or ""
+            self._manifest.touch()
         return self._result(job)
 
     def _export_newer(self, job: Job) -> None:
@@ -185,6 +188,7 @@ class _Exporter:
             sparse=sparse,
             threaded=job.source.threaded,
             settled=SettledTimes.from_json(job.state.times),
+            skip_damage=self._request.skip_damage,
         )
         return self._writer.write(part, self._follower(job))
 
@@ -198,7 +202,7 @@ class _Exporter:
         """Note what the recording has lost before it was exported; where to go on."""
         first = min(job.recording.start_position, until)
         if first > job.state.position:
-            job.purged.append(Purged(job.state.position, first))
+            job.purged.append(MissingRange(job.state.position, first))
             job.state.position = first
             self._manifest.touch()
         return job.state.position
@@ -251,8 +255,9 @@ class _Exporter:
             seconds=self._request.seconds_since(job.begun_ns),
             from_position=job.start,
             files=sum(file.table == ROWS for file in job.files),
-            rejected=sum(one.rejected for one in ranges),
+            rejected=sum(one.rejected - len(one.gaps) for one in ranges),
             damage=job.damage,
+            gaps=tuple(MissingRange(*gap) for one in ranges for gap in one.gaps),
             purged=tuple(job.purged),
         )
 
@@ -262,6 +267,7 @@ def _open_manifest(
     options: ExportOptions,
     decoder: Decoder | None,
     opened: list[tuple[Source, SourceRecording]],
+    skip_damage: bool,
 ) -> tuple[Manifest, Decoder | None]:
     """A target's manifest, and the decoder with the schema that its files have.
 
@@ -284,7 +290,8 @@ def _open_manifest(
     if decoder is not None and decoder.needs_sample:
         from aerolog.catalog.decoders.batches import sampled_decoder
 
-        decoder = sampled_decoder(decoder, chain.from_iterable(_samples(opened, options)))
+        samples = _samples(opened, options, skip_damage)
+        decoder = sampled_decoder(decoder, chain.from_iterable(samples))
     made = Manifest({"partition_by": keys, "decoder": _described(decoder)})
     made.touch()
     return made, decoder
@@ -312,7 +319,9 @@ def _described(decoder: Decoder | None) -> dict[str, Any] | None:
     return {"name": decoder.name, "options": dict(sorted(decoder.options.items()))}
 
 
-def _samples(opened: list[tuple[Source, SourceRecording]], options: ExportOptions) -> Any:
+def _samples(
+    opened: list[tuple[Source, SourceRecording]], options: ExportOptions, skip_damage: bool
+) -> Any:
     """Batches of one recording after the other, from which a decoder infers its schema."""
     for _, recording in opened:
         yield recording.batches(
@@ -321,6 +330,7 @@ def _samples(opened: list[tuple[Source, SourceRecording]], options: ExportOption
             until_position=recording.end_position,
             assemble=options.assemble,
             totals=ScanTotals(recording.start_position),
+            skip_damage=skip_damage,
         )
 
 

@@ -70,6 +70,7 @@ class RangeEntry:
         files: paths of the files that have the rows and rejects.
         fingerprint: of the last frames of the range, see `lineage`; empty where it is not known.
         fingerprint_from: where these frames begin.
+        gaps: from and until position of what was skipped as damaged; each is a reject as well.
     """
 
     archive: str = ""
@@ -85,6 +86,7 @@ class RangeEntry:
     files: Sequence[str] = ()
     fingerprint: str = ""
     fingerprint_from: int = 0
+    gaps: Sequence[Sequence[int]] = ()
 
     @property
     def key(self) -> str:
@@ -105,6 +107,7 @@ class RecordingState:
         until_position: where an export that is under way will end, None when there is none.
         times: what of the recording's time index counts for it, so that an export that is gone on
             with makes the same files; empty without an index. See `SettledTimes`.
+        damage: why the files lack some of the recording, empty when they do not.
     """
 
     recording_id: int
@@ -114,6 +117,7 @@ class RecordingState:
     position: int
     until_position: int | None = None
     times: list[int] = field(default_factory=list)
+    damage: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

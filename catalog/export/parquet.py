@@ -54,6 +54,7 @@ def export_parquet(
     row_group_length: int = ROW_GROUP_LENGTH,
     file_length: int = FILE_LENGTH,
     time_source: TimeSource | str = "index",
+    skip_damage: bool = False,
 ) -> ExportReport:
     """Export recordings to Parquet files, exactly once however often it is interrupted and run.
 
@@ -84,6 +85,8 @@ def export_parquet(
         file_length: bytes of the recording in a file of a partitioned layout.
         time_source: of ``record_time``: ``index``, ``channel``, ``reserved``, ``none``, or the
             offset of a timestamp in the message.
+        skip_damage: True exports what is behind damage too. A gap is a row of the rejects, whose
+            files are in ``_rejects/`` when payloads are not decoded, and in the report.
 
     Returns:
         What was written. Damage to a recording does not end the export: what is before it is
@@ -117,7 +120,10 @@ def export_parquet(
             options,
             decoder=made,
             request=Request(
-                until_positions=until_positions or {}, incremental=incremental, progress=progress
+                until_positions=until_positions or {},
+                incremental=incremental,
+                skip_damage=skip_damage,
+                progress=progress,
             ),
             catalog=noted,
         )

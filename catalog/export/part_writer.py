@@ -62,6 +62,7 @@ class Part:
         sparse: whether a range without rows has no file.
         threaded: whether another thread may read the recording.
         settled: what of the recording's time index counts.
+        skip_damage: whether reading goes on behind damage.
     """
 
     recording: SourceRecording
@@ -73,6 +74,7 @@ class Part:
     sparse: bool
     threaded: bool
     settled: SettledTimes = UNINDEXED
+    skip_damage: bool = False
 
 
 @dataclass(slots=True)
@@ -106,19 +108,14 @@ class PartWriter:
         self._decoder = decoder
         self._pyarrow, self._numpy = require("pyarrow", _PURPOSE), require("numpy", _PURPOSE)
         dropped = options.dropped_columns
+        from aerolog.catalog.decoders.batches import PLACE_COLUMNS, REJECTS_SCHEMA, decoded_schema
+
+        self._rejects_schema = _without(self._pyarrow, REJECTS_SCHEMA, dropped)
         if decoder is None:
             schema = arrow_schema()
-            self._rejects_schema = None
             self._columns = tuple(name for name in schema.names if name not in dropped)
         else:
-            from aerolog.catalog.decoders.batches import (
-                PLACE_COLUMNS,
-                REJECTS_SCHEMA,
-                decoded_schema,
-            )
-
             schema = decoded_schema(decoder)
-            self._rejects_schema = _without(self._pyarrow, REJECTS_SCHEMA, dropped)
             self._columns = (*PLACE_COLUMNS, "payload")
         self._schema = _without(self._pyarrow, schema, dropped)
 
@@ -163,6 +160,8 @@ class PartWriter:
                         on_group(position, group.totals)
             except FileFormatError as error:
                 damage = error
+            if totals.gaps:
+                files.file(REJECTS).write_group([self._gap_rejects(part, totals)])
             if REJECTS in files or not part.sparse:
                 files.file(ROWS)
             until = part.until_position if damage is None else position
@@ -185,7 +184,7 @@ class PartWriter:
         files.finish(
             {
                 METADATA_UNTIL_POSITION: str(until).encode(),
-                METADATA_TOTALS: json.dumps(asdict(totals)).encode(),
+                METADATA_TOTALS: json.dumps(_counts(totals)).encode(),
                 METADATA_REJECTED: str(rejected).encode(),
             }
         )
@@ -201,7 +200,19 @@ class PartWriter:
             skipped_fragments=totals.skipped_fragments,
             checksum_mismatches=totals.checksum_mismatches,
             files=sorted(file.path for file in files.entries),
+            gaps=[[gap.from_position, gap.until_position] for gap in totals.gaps],
         )
+
+    def _gap_rejects(self, part: Part, totals: ScanTotals) -> pa.RecordBatch:
+        rows = [
+            {
+                "recording_id": part.descriptor.recording_id,
+                "position": gap.from_position,
+                "reason": gap.text,
+            }
+            for gap in totals.gaps
+        ]
+        return self._pyarrow.RecordBatch.from_pylist(rows, self._rejects_schema)
 
     def _batches(
         self, part: Part, totals: ScanTotals
@@ -214,6 +225,7 @@ class PartWriter:
             totals=totals,
             short=self._decoder is not None,
             settled=part.settled,
+            skip_damage=part.skip_damage,
         )
         if self._decoder is None:
             for batch in scanned:
@@ -221,7 +233,6 @@ class PartWriter:
             return
         from aerolog.catalog.decoders.batches import decoded_batches
 
-        assert self._rejects_schema is not None
         for rows, rejects in decoded_batches(scanned, self._decoder):
             yield (
                 rows.select(self._schema.names),
@@ -231,7 +242,6 @@ class PartWriter:
     def _begin(self, part: Part, table: str) -> PartFile:
         """Begin one of a part's files."""
         schema = self._schema if table == ROWS else self._rejects_schema
-        assert schema is not None
         metadata = recording_metadata(
             _Described(part.descriptor),  # type: ignore[arg-type]
             assemble=self._options.assemble,
@@ -272,6 +282,11 @@ def writer_options(schema: pa.Schema, options: ExportOptions) -> dict[str, Any]:
         "write_page_index": True,
         "sorting_columns": [ascending],
     }
+
+
+def _counts(totals: ScanTotals) -> dict[str, Any]:
+    """The totals as the file's metadata have them: gaps are in the rejects."""
+    return {name: value for name, value in asdict(totals).items() if name != "gaps"}
 
 
 def _without(pyarrow: Any, schema: pa.Schema, dropped: frozenset[str]) -> pa.Schema:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from aerolog.catalog.export.manifest import FileEntry, Manifest, RangeEntry
     from aerolog.catalog.export.options import ExportOptions
-    from aerolog.catalog.export.report import ExportProgress, Purged
+    from aerolog.catalog.export.report import ExportProgress, MissingRange
     from aerolog.catalog.export.sources import Source, SourceRecording
     from aerolog.catalog.export.store import Store
     from aerolog.transport.concurrent.clock import Clock
@@ -35,12 +35,14 @@ class Request:
         until_positions: by recording id, positions at which to end before the recording does.
         incremental: True to go on where the target ends, False to write the files of whole
             recordings anew, whatever they hold.
+        skip_damage: True goes on behind damage, whose gaps become rejects.
         progress: called after every row group.
         clock: measures durations for the report, and when the manifest is saved again.
     """
 
     until_positions: Mapping[int, int] = field(default_factory=dict)
     incremental: bool = True
+    skip_damage: bool = False
     progress: Callable[[ExportProgress], object] | None = None
     clock: Clock = field(default_factory=SystemClock)
 
@@ -78,7 +80,7 @@ class Job:
     ranges: list[RangeEntry] = field(default_factory=list)
     files: list[FileEntry] = field(default_factory=list)
     damage: str | None = None
-    purged: list[Purged] = field(default_factory=list)
+    purged: list[MissingRange] = field(default_factory=list)
     begun_ns: int = 0
 
     @property

@@ -27,8 +27,8 @@ class ExportProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class Purged:
-    """A range that was purged from the recording before it was exported."""
+class MissingRange:
+    """A range of a recording that is not in the target."""
 
     from_position: int
     until_position: int
@@ -56,6 +56,7 @@ class ExportResult:
         rejected: messages that could not be decoded; they are in the table of rejects.
         damage: why the target lacks some of the recording, and what to do; None when it does not.
         purged: ranges that were purged before they were exported.
+        gaps: ranges that were skipped as damaged; each is in the table of rejects.
     """
 
     recording_id: int
@@ -71,7 +72,8 @@ class ExportResult:
     files: int = 0
     rejected: int = 0
     damage: str | None = None
-    purged: tuple[Purged, ...] = ()
+    purged: tuple[MissingRange, ...] = ()
+    gaps: tuple[MissingRange, ...] = ()
 
 
 @dataclass(slots=True)
@@ -113,5 +115,5 @@ class ExportReport:
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was asked for is there."""
+        """Whether everything that was asked for is there; what is skipped was not asked for."""
         return not any(result.damage or result.purged for result in self.results)

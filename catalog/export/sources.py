@@ -60,6 +60,7 @@ class SourceRecording(Protocol):
         totals: ScanTotals,
         short: bool = False,
         settled: SettledTimes = UNINDEXED,
+        skip_damage: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a range; errors are those of ``record_batches``, after the rows before them.
 
@@ -71,6 +72,7 @@ class SourceRecording(Protocol):
             totals: counts that are updated while the recording is read.
             short: for a decoder, which may make much more of a batch than it was.
             settled: what of the time index counts; without it, rows get no times from the index.
+            skip_damage: True goes on behind damage and notes the gap in ``totals``.
         """
 
     def settled_times(self) -> SettledTimes:
@@ -137,6 +139,7 @@ class FolderRecording:
         totals: ScanTotals,
         short: bool = False,
         settled: SettledTimes = UNINDEXED,
+        skip_damage: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """See the protocol."""
         return record_batches(
@@ -151,6 +154,7 @@ class FolderRecording:
             totals=totals,
             time_source=self._time_source,
             settled=settled,
+            skip_damage=skip_damage,
         )
 
     def settled_times(self) -> SettledTimes:

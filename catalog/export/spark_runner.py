@@ -89,7 +89,7 @@ class SparkExecutor:
         units, count = list(work.units), len(work.units)
         decoder, how = work.decoder, work.how
         reading: dict[str, Any] = {
-            "reject_damage": work.job.output.on_damage == "reject",
+            "skip_damage": work.job.output.skip_damage,
             "time_source": work.job.time_source,
         }
 

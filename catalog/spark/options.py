@@ -46,7 +46,7 @@ class ReadOptions:
         partition_bytes: the approximate bytes of stream in a partition.
         min_partitions: the least number of partitions when there is enough to read; None for the
             session's parallelism.
-        skip_bad: True turns what cannot be read into rows of the rejects, False into an error.
+        skip_damage: True turns what cannot be read into rows of the rejects, False into an error.
         decoder: the decoder's name, for ``payload="decoded"``.
         decoder_options: the options for ``make_decoder``.
         rejects: what happens to messages that cannot be decoded: ``apart`` puts them in a table of
@@ -72,7 +72,7 @@ class ReadOptions:
     until_position: int | None = None
     partition_bytes: int = PARTITION_BYTES
     min_partitions: int | None = None
-    skip_bad: bool = False
+    skip_damage: bool = False
     decoder: str | None = None
     decoder_options: dict[str, str] = field(default_factory=dict)
     rejects: Rejects = "apart"
@@ -155,7 +155,7 @@ def parse_options(
         until_position=found.take("untilPosition", _number),
         partition_bytes=found.take("partitionBytes", _size) or PARTITION_BYTES,
         min_partitions=found.take("minPartitions", _number) or parallelism,
-        skip_bad=found.take("badSegments", _one_of("fail", "skip")) == "skip",
+        skip_damage=found.take("skipDamage", _truth) is True,
         decoder=decoder,
         decoder_options=decoder_options,
         rejects=found.take("rejects", _rejects) or "apart",

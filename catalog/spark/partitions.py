@@ -76,7 +76,7 @@ def plan(options: ReadOptions, bounds: Bounds) -> list[tuple[Range, ...]]:
 
     Raises:
         Exception: whatever ``recordings_of`` and ``open_place`` raise; a recording that cannot be
-            opened is an error, or with ``skip_bad`` a range with a problem.
+            opened is an error, or with ``skip_damage`` a range with a problem.
     """
     return split_ranges(options, _ranges(options, bounds))
 
@@ -166,7 +166,7 @@ def _ranges(options: ReadOptions, bounds: Bounds) -> Iterator[Range]:
                 try:
                     recording = folder.recording(recording_id)
                 except (ArchiveError, FileFormatError) as error:
-                    if not options.skip_bad:
+                    if not options.skip_damage:
                         raise
                     problem = f"the recording cannot be opened: {error}"
                     yield Range(place, recording_id, 0, 0, problem=problem)

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.format.archive_folder import PAYLOAD_CAPACITY, ROWS_MAX, Recording, ScanTotals
-from aerolog.archive.format.segment import segment_file_name
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.extras import require
@@ -77,7 +75,7 @@ class RowSource:
 
         Raises:
             RecordingDamagedError: a segment is damaged, missing, or was purged meanwhile, and
-                ``skip_bad`` is not set. The rows before it have been returned.
+                ``skip_damage`` is not set. The rows before it have been returned.
             RejectedMessageError: a message cannot be decoded, and the options ask to fail then.
         """
         return coalesced(self._parts(ranges))
@@ -157,7 +155,7 @@ class _RangeRead:
     bad: list[RecordingDamagedError] = field(default_factory=list)
 
     def scanned(self) -> Iterator[pa.RecordBatch]:
-        """The scanned batches; with ``skip_bad`` reading continues behind damaged data."""
+        """The scanned batches; with ``skip_damage`` also of what was not purged meanwhile."""
         if self.folder is None:
             self._refuse(self._error(self.range.problem, self.range.from_position))
             return
@@ -168,6 +166,8 @@ class _RangeRead:
                 yield from self._checked(recording, at)
                 return
             except RecordingDamagedError as error:
+                if isinstance(error.__cause__, OSError):
+                    raise
                 self._refuse(error)
                 at = self._behind(self.folder, error)
 
@@ -209,7 +209,25 @@ class _RangeRead:
             settled=self.range.settled,
             compact=True,
             totals=totals,
+            skip_damage=options.skip_damage,
         )
+        try:
+            yield from self._watched(batches, recording, position, totals)
+        finally:
+            recording_id = self.range.recording_id
+            self.bad += [
+                RecordingDamagedError(gap.text, recording_id, gap.from_position)
+                for gap in totals.gaps
+            ]
+
+    def _watched(
+        self,
+        batches: Iterator[pa.RecordBatch],
+        recording: Recording,
+        position: int,
+        totals: ScanTotals,
+    ) -> Iterator[pa.RecordBatch]:
+        """The batches, with wrong checksums noted."""
         mismatches = 0
         for batch in batches:
             if totals.checksum_mismatches > mismatches:
@@ -227,22 +245,16 @@ class _RangeRead:
             yield batch
 
     def _behind(self, folder: ArchiveFolder, error: RecordingDamagedError) -> int | None:
-        """The position where reading continues: the next term or segment; None where it ends."""
+        """The position where reading continues behind what was purged; None where it ends."""
         try:
             descriptor = folder.catalog.checked_entry(self.range.recording_id).descriptor
         except (ArchiveError, FileFormatError):
             return None
-        if descriptor.start_position > error.position:
-            return descriptor.start_position
-        base = descriptor.segment_base(error.position)
-        name = segment_file_name(self.range.recording_id, base)
-        if not folder.files.exists(str(Path(folder.path) / name)):
-            return base + descriptor.segment_file_length
-        length = descriptor.term_buffer_length
-        return error.position - error.position % length + length
+        start: int = descriptor.start_position
+        return start if start > error.position else None
 
     def _refuse(self, error: RecordingDamagedError) -> None:
-        if not self.source.options.skip_bad:
+        if not self.source.options.skip_damage:
             raise error
         self.bad.append(error)
 

@@ -52,7 +52,7 @@ def recordings_table(options: ReadOptions) -> pa.RecordBatch:
 
     Raises:
         Exception: whatever ``recordings_of`` and ``open_place`` raise; a recording that cannot be
-            opened is an error, or with ``skip_bad`` left out.
+            opened is an error, or with ``skip_damage`` left out.
     """
     pyarrow = require("pyarrow", "reading recordings in Spark")
     rows: list[dict[str, Any]] = []
@@ -63,7 +63,7 @@ def recordings_table(options: ReadOptions) -> pa.RecordBatch:
                 try:
                     recording = folder.recording(recording_id)
                 except (ArchiveError, FileFormatError):
-                    if not options.skip_bad:
+                    if not options.skip_damage:
                         raise
                     continue
                 if wanted is None or recording.descriptor.session_id in wanted:

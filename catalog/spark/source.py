@@ -220,7 +220,7 @@ def _sampling(options: ReadOptions, plain: ReadOptions) -> ReadOptions:
         payload="binary",
         columns=plain.columns,
         decoder=None,
-        skip_bad=True,
+        skip_damage=True,
     )
 
 

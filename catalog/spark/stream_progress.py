@@ -89,7 +89,7 @@ class Follower:
             try:
                 position, used = self._advance(each, share)
             except RecordingDamagedError:
-                if not self.options.skip_bad:
+                if not self.options.skip_damage:
                     raise
                 position, used = each.end, 0  # rows behind the damage cannot be counted here
             rows -= used
@@ -164,7 +164,7 @@ class Follower:
                         self._missing(key, start.get(key), error)
                         continue
                     except FileFormatError:
-                        if not self.options.skip_bad:
+                        if not self.options.skip_damage:
                             raise
                         continue
                     yield key, recording
@@ -219,7 +219,7 @@ class Follower:
         try:
             return self._message_end(recording, progress.position, recording.end_position)
         except RecordingDamagedError:
-            if not self.options.skip_bad:
+            if not self.options.skip_damage:
                 raise
             return recording.end_position
 

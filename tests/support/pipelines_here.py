@@ -65,7 +65,7 @@ class HereExecutor:
             batches = load(
                 unit,
                 work.decoder,
-                reject_damage=work.job.output.on_damage == "reject",
+                skip_damage=work.job.output.skip_damage,
                 time_source=work.job.time_source,
             )
             results.append(write(unit, batches, work.how, open_output(work.how.to)))

@@ -8,10 +8,12 @@ import typer
 from aerolog.tools.catalog.catalog_group import app
 from aerolog.tools.catalog.options import CatalogOptions, open_catalog
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import JsonOption, grouped
+from aerolog.tools.command_line.options import JsonOption, SkipDamageOption, grouped
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from aerolog.catalog.duckdb import CatalogQueries
 
 
 @command(
@@ -42,6 +44,7 @@ def sql(
     memory: Annotated[
         str, typer.Option("--memory", metavar="SIZE", help="Memory that DuckDB may use.")
     ] = "2GB",
+    skip_damage: SkipDamageOption = False,
     as_json: JsonOption = False,
     catalog: CatalogOptions,
 ) -> None:
@@ -57,9 +60,28 @@ def sql(
     text = sys.stdin.read() if query == "-" else query
     with (
         open_catalog(catalog) as opened,
-        CatalogQueries(opened, allowed_dirs=allow_files or (), memory_limit=memory) as queries,
+        CatalogQueries(
+            opened,
+            allowed_dirs=allow_files or (),
+            memory_limit=memory,
+            skip_damage=skip_damage,
+        ) as queries,
     ):
-        _print(queries.query(text), as_json)
+        try:
+            _print(queries.query(text), as_json)
+        finally:
+            _tell_gaps(queries)
+
+
+def _tell_gaps(queries: "CatalogQueries") -> None:
+    from aerolog.catalog.locations import without_secrets
+    from aerolog.tools.terminal.console import remark
+
+    for placed, gaps in queries.gaps.items():
+        for gap in gaps:
+            remark(
+                f"recording {placed.recording_id} of {without_secrets(placed.place)}: {gap.text}"
+            )
 
 
 def _print(answer: "pa.RecordBatchReader", as_json: bool) -> None:

@@ -151,6 +151,10 @@ DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+SkipDamageOption = Annotated[
+    bool,
+    typer.Option("--skip-damage", help="Read on behind damage and missing segments."),
+]
 ArchiveDirOption = Annotated[
     str | None,
     typer.Option(

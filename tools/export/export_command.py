@@ -12,6 +12,7 @@ from aerolog.tools.command_line.options import (
     ArchiveDirOption,
     ArchiveOptions,
     JsonOption,
+    SkipDamageOption,
     grouped,
     option_parser,
 )
@@ -148,6 +149,7 @@ def export(
     check: Annotated[
         bool, typer.Option("--check", help="Compare files with their manifest.")
     ] = False,
+    skip_damage: SkipDamageOption = False,
     layout: LayoutOptions,
     as_json: JsonOption = False,
     catalog: Annotated[
@@ -164,7 +166,8 @@ def export(
     """Write recordings as Parquet, a file each or many (--partition-by).
 
     Goes on where an earlier export ended or was interrupted. A file appears when it is complete.
-    What damage leaves is written; the exit code is then 1.
+    What is before damage is written; the exit code is then 1. --skip-damage
+    writes what is behind it too, and a reject for each gap.
 
     Columns: recording_id, position, term_id, term_offset, session_id, stream_id, flags,
     reserved_value, payload, record_time; with --decoder those it decodes.
@@ -178,9 +181,17 @@ def export(
         if archive_dir is None and catalog is None:
             if search:
                 raise typer.BadParameter("--search needs --catalog or --archive-dir")
+            if skip_damage:
+                raise typer.BadParameter(
+                    "--skip-damage needs --archive-dir or --catalog: an archive replays nothing"
+                    " behind damage"
+                )
             report = _from_archive(archive, ids, to, layout, progress)
         else:
-            report = _from_folder(archive_dir, catalog, ids, search, to, layout, progress)
+            recordings = _searched(search) if search else ids
+            report = _from_folder(
+                archive_dir, catalog, recordings, to, layout, progress, skip_damage
+            )
     for result in report.results:
         _warn(result)
     _warn_of(report)
@@ -191,19 +202,14 @@ def export(
 def _from_folder(
     archive_dir: str | None,
     catalog: str | None,
-    ids: list[int] | None,
-    search: list[str] | None,
+    recordings: Any,
     to: str,
     layout: LayoutOptions,
     progress: "Callable[[ExportProgress], None]",
+    skip_damage: bool,
 ) -> "ExportReport":
     from aerolog.catalog.export import export_parquet
 
-    recordings: Any = ids
-    if search:
-        from aerolog.catalog.index.search_text import parse_search
-
-        recordings = parse_search(search)
     place = archive_dir if archive_dir is not None else catalog
     assert place is not None
     return export_parquet(
@@ -213,8 +219,15 @@ def _from_folder(
         decoder=layout.make_decoder(),
         catalog=catalog,
         progress=progress,
+        skip_damage=skip_damage,
         **layout.export_options(),
     )
+
+
+def _searched(search: list[str]) -> Any:
+    from aerolog.catalog.index.search_text import parse_search
+
+    return parse_search(search)
 
 
 def _from_archive(
@@ -253,7 +266,7 @@ def _check(to: str, as_json: bool) -> int:
         console.print_json(asdict(report))
     else:
         _print_check(report)
-    return 0 if report.sound else EXIT_FAILED
+    return 0 if report.sound and report.complete else EXIT_FAILED
 
 
 def _print_check(report: "CheckReport") -> None:
@@ -265,9 +278,15 @@ def _print_check(report: "CheckReport") -> None:
         )
     for recording_id in report.unfinished:
         console.say(f"the export of recording {recording_id} is not finished: run it again")
+    for one in report.missing:
+        until = "its end" if one.until_position is None else f"position {one.until_position}"
+        console.say(
+            f"recording {one.recording_id} lacks the rows from position {one.from_position} to"
+            f" {until}: {one.reason}"
+        )
+    words = ["sound" if report.sound else "not sound", *(["incomplete"] * (not report.complete))]
     console.say(
-        f"{report.files} files with {report.rows} rows and {report.bytes} bytes:"
-        f" {'sound' if report.sound else 'not sound'}"
+        f"{report.files} files with {report.rows} rows and {report.bytes} bytes: {', '.join(words)}"
     )
 
 
@@ -314,6 +333,11 @@ def _warn(result: "ExportResult") -> None:
         remark(
             f"{head} positions {lost.from_position} to {lost.until_position} were purged before"
             " they were exported"
+        )
+    for gap in result.gaps:
+        remark(
+            f"{head} positions {gap.from_position} to {gap.until_position} are damaged and were"
+            " skipped; the rejects say why"
         )
     if result.rejected:
         remark(f"{head} {result.rejected} messages could not be decoded; they are in rejects/")

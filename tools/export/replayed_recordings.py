@@ -157,13 +157,14 @@ class ReplayedRecording:
         totals: ScanTotals,
         short: bool = True,
         settled: SettledTimes = UNINDEXED,
+        skip_damage: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """Rows of a range, always in short batches.
+        """Rows of a range, always in short batches; a replay cannot skip damage.
 
         Raises:
             AerologError: the replay ended early, or the driver or archive is gone.
         """
-        del short
+        del short, skip_damage
         if until_position == from_position:
             return
         whole = until_position == self.end_position

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 #: What happens to a row that breaks a rule: it is rejected, counted and kept, or it ends the run.
 ON_BROKEN: Final = ("reject", "keep", "fail")
-ON_DAMAGE: Final = ("fail", "reject")
 ON_PURGED: Final = ("report", "fail")
 COMPRESSIONS: Final = ("zstd", "snappy", "gzip", "lz4", "none")
 FORMATS: Final = ("parquet", "iceberg")
@@ -88,7 +87,8 @@ class Output:
         compression_level: None for its default.
         unit_bytes: about how many bytes of recordings one task reads.
         rejected_max: share of messages of a run that may be rejected, 0 to 1.
-        on_damage: ``fail``, or ``reject``: the rest of a unit behind damage becomes one reject.
+        skip_damage: whether what is behind damage is loaded, and each gap becomes a reject; else
+            damage ends the run.
         on_purged: ``report``, or ``fail`` when something was purged before it was read.
     """
 
@@ -99,7 +99,7 @@ class Output:
     compression_level: int | None = None
     unit_bytes: int = UNIT_BYTES
     rejected_max: float = REJECTED_MAX
-    on_damage: str = "fail"
+    skip_damage: bool = False
     on_purged: str = "report"
 
 
@@ -230,7 +230,7 @@ def _output(table: _Table, home: Path) -> Output:
         compression_level=level,
         unit_bytes=table.size("unit-bytes", UNIT_BYTES),
         rejected_max=table.share("rejected-max", REJECTED_MAX),
-        on_damage=table.choice("on-damage", ON_DAMAGE, "fail"),
+        skip_damage=table.flag("skip-damage", False),
         on_purged=table.choice("on-purged", ON_PURGED, "report"),
     )
     table.done()

@@ -340,7 +340,7 @@ class _Run:
         if latest is not None and latest.layout["decoder"]["name"] == self._job.decoder:
             return make_decoder(self._job.decoder, latest.layout["decoder"]["options"])
         try:
-            return sampled_decoder(decoder, _sample(plan))
+            return sampled_decoder(decoder, _sample(plan, self._job.output.skip_damage))
         except DecoderError as error:
             raise JobFileError(self._job.path, "decode", str(error)) from error
 
@@ -451,7 +451,7 @@ def _planned(
     )
 
 
-def _sample(plan: Plan) -> Iterator[pa.RecordBatch]:
+def _sample(plan: Plan, skip_damage: bool) -> Iterator[pa.RecordBatch]:
     """Batches of the messages that a run will read, from the first one on."""
     for unit in plan.units:
         with open_place(unit.place) as folder:
@@ -460,6 +460,7 @@ def _sample(plan: Plan) -> Iterator[pa.RecordBatch]:
                     folder.recording(part.recording_id),
                     from_position=part.from_position,
                     until_position=part.until_position,
+                    skip_damage=skip_damage,
                 )
 
 

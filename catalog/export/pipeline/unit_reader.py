@@ -30,7 +30,7 @@ from aerolog.catalog.export.sources import FolderRecording
 from aerolog.catalog.extras import require
 from aerolog.catalog.locations import open_place, without_secrets
 from aerolog.catalog.times import FROM_INDEX, TimeSource
-from aerolog.transport.errors import AerologError, FileFormatError
+from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ def load(
     unit: Unit,
     decoder: Decoder,
     *,
-    reject_damage: bool = False,
+    skip_damage: bool = False,
     time_source: TimeSource = FROM_INDEX,
 ) -> Iterator[pa.RecordBatch]:
     """Read a unit. A slice gives batches of rows and of rejects, and then its totals.
@@ -61,14 +61,14 @@ def load(
     Args:
         unit: that is read.
         decoder: of the messages; its schema is known.
-        reject_damage: True when what is behind damage in a slice becomes one reject, False when
-            damage is a failure.
+        skip_damage: True when reading goes on behind damage and each gap becomes a reject, False
+            when damage is a failure.
         time_source: of the rows' times.
 
     Yields:
         Batches with ``carried_schema(row_schema(decoder))``.
     """
-    reader = _Reader(unit, decoder, reject_damage, time_source)
+    reader = _Reader(unit, decoder, skip_damage, time_source)
     try:
         with open_place(unit.place) as folder:
             for part in unit.slices:
@@ -80,13 +80,13 @@ def load(
 
 class _Reader:
     def __init__(
-        self, unit: Unit, decoder: Decoder, reject_damage: bool, time_source: TimeSource
+        self, unit: Unit, decoder: Decoder, skip_damage: bool, time_source: TimeSource
     ) -> None:
         self._time_source = time_source
         self.recording_id = unit.slices[0].recording_id
         self._unit = unit
         self._decoder = decoder
-        self._reject_damage = reject_damage
+        self._skip_damage = skip_damage
         self._rows = row_schema(decoder)
         self._carried = carried_schema(self._rows)
         self._numpy = require("numpy", "pipelines")
@@ -106,28 +106,17 @@ class _Reader:
             totals=totals,
             time_source=self._time_source,
             settled=SettledTimes.from_json(part.times),
+            skip_damage=self._skip_damage,
         )
-        damage = 0
-        try:
-            for rows, rejects in decoded_batches(
-                self._watched(scanned), self._decoder, totals=decoded
-            ):
-                if rows.num_rows:
-                    yield self._row_batch(rows, part)
-                if rejects.num_rows:
-                    yield self._reject_batch(rejects, part)
-        except FileFormatError as error:
-            if not self._reject_damage:
-                raise
-            damage = 1
-            yield self.note(
-                REJECT,
-                part,
-                f"damage, nothing is loaded from here to {part.until_position}: {error}",
-                totals.position,
-            )
+        for rows, rejects in decoded_batches(self._watched(scanned), self._decoder, totals=decoded):
+            if rows.num_rows:
+                yield self._row_batch(rows, part)
+            if rejects.num_rows:
+                yield self._reject_batch(rejects, part)
+        for gap in totals.gaps:
+            yield self.note(REJECT, part, gap.text, gap.from_position)
         # A message that is not whole yet at the end of a live recording is left to the next run.
-        unfinished = part.is_active and totals.skipped_fragments and not damage
+        unfinished = part.is_active and totals.skipped_fragments and not totals.gaps
         until = int(self._ends[-1]) if unfinished else part.until_position
         first = fingerprint_start(self._ends)
         loaded = RangeEntry(
@@ -141,6 +130,7 @@ class _Reader:
             checksum_mismatches=totals.checksum_mismatches,
             fingerprint=fingerprint(FolderRecording(recording), first, until),
             fingerprint_from=first,
+            gaps=[[gap.from_position, gap.until_position] for gap in totals.gaps],
         )
         yield self.note(TOTALS, part, json.dumps(asdict(loaded)))
 

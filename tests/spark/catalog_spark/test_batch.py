@@ -136,9 +136,9 @@ def test_damage_reaches_the_user_with_recording_and_position(
     path.write_bytes(data)
     with pytest.raises(PySparkException, match=r"position 65536 of recording 1"):
         read(registered, folder).count()
-    rest = read(registered, folder, badSegments="skip")
+    rest = read(registered, folder, skipDamage="true")
     assert 0 < rest.count() < 2 * COUNT
-    rejects = read(registered, folder, "aerolog_rejects", badSegments="skip").collect()
+    rejects = read(registered, folder, "aerolog_rejects", skipDamage="true").collect()
     assert [(row.recording_id, row.position) for row in rejects] == [(1, 65536)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from aerolog.testing.recordings import RecordingBuilder
@@ -78,6 +79,66 @@ def test_damage_is_told_with_recording_and_position_and_the_exit_code_is_1(
     assert f"exported up to position {results[0]['until_position']} only" in err
     assert "0-65536.rec" in err
     assert results[1]["rows"] == 1500
+
+
+@pytest.mark.parametrize("layout", [[], ["--partition-by", "recording_id"]])
+@pytest.mark.parametrize("decoder", [[], ["--decoder", "raw"]])
+def test_what_is_behind_damage_is_exported_with_a_word(
+    archive: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    layout: list[str],
+    decoder: list[str],
+) -> None:
+    (archive / "0-65536.rec").unlink()
+    target = tmp_path / "out"
+    arguments = (0, "--to", target, "--archive-dir", archive, *layout, *decoder)
+    code, (stopped,), _ = run(capfd, *arguments)
+    assert code == 1
+    code, report, _ = run(capfd, "--to", target, "--check")
+    assert (code, report["problems"]) == (1, [])
+    (missing,) = report["missing"]
+    assert (missing["recording_id"], missing["until_position"]) == (0, None)
+    assert "0-65536.rec" in missing["reason"]
+    assert main(["export", "--to", str(target), "--check"]) == 1
+    out = capfd.readouterr().out
+    assert "bytes: sound, incomplete" in out
+    assert f"recording 0 lacks the rows from position {missing['from_position']} to its end" in out
+
+    code, (result,), err = run(capfd, *arguments, "--skip-damage")
+    assert code == 0
+    assert result["damage"] is None
+    assert [(gap["from_position"], gap["until_position"]) for gap in result["gaps"]] == [
+        (65536, 131072)
+    ]
+    assert result["rejected"] == 0
+    assert "recording 0: positions 65536 to 131072 are damaged and were skipped" in err
+    table = "rejects" if decoder else "_rejects"
+    (rejects,) = [
+        row
+        for path in (target / table).rglob("*.parquet")
+        for row in pq.read_table(path).to_pylist()
+    ]
+    assert rejects["position"] == 65536
+    assert rejects["reason"].startswith("positions 65536 to 131072 cannot be read: ")
+    assert "0-65536.rec" in rejects["reason"]
+    rows = (stopped["rows"] if layout else 0) + result["rows"]
+    assert stopped["rows"] < rows < 1500
+
+    code, (again,), _ = run(capfd, *arguments, "--skip-damage")
+    assert (code, again["rows"]) == (0, 0 if layout else rows)
+    code, report, _ = run(capfd, "--to", target, "--check")
+    assert (code, report["rows"], report["problems"]) == (1, rows, [])
+    assert [(one["from_position"], one["until_position"]) for one in report["missing"]] == [
+        (65536, 131072)
+    ]
+
+
+def test_an_archive_does_not_replay_what_is_behind_damage(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "0", "--to", str(tmp_path / "out"), "--skip-damage"]) == 2
+    assert "--skip-damage needs --archive-dir" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_the_job_that_is_shown_can_be_run(tmp_path: Path, monkeypatch: pytest.Mo
     assert check_decoder(job).schema.names == ["order_id", "price", "day"]
     assert parse_search(dict(job.conditions)).stream_id == 1001
     defaults = load_job_with(tmp_path, 'name = "n"\narchive-dir = "a"\n[output]\nto = "b"\n').output
-    for name in ("date_column", "compression", "unit_bytes", "rejected_max", "on_damage"):
+    for name in ("date_column", "compression", "unit_bytes", "rejected_max", "skip_damage"):
         assert getattr(job.output, name) == getattr(defaults, name)
     monkeypatch.setenv("DB_PASSWORD", "p")
     path.write_text(text.replace("# catalog", "catalog").replace("# sync", "sync"))

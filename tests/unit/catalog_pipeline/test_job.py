@@ -43,7 +43,7 @@ date-column = "day"
 compression = "snappy"
 unit-bytes = "64m"
 rejected-max = 0
-on-damage = "reject"
+skip-damage = true
 on-purged = "fail"
 
 [spark]
@@ -78,7 +78,7 @@ def test_everything_that_a_job_can_say_is_read(
     assert output.to == "s3://lake/orders?region=eu-west-1"
     assert (output.date, output.date_column) == ("to_date(day)", "day")
     assert (output.compression, output.unit_bytes) == ("snappy", 64 * 1024 * 1024)
-    assert (output.rejected_max, output.on_damage, output.on_purged) == (0.0, "reject", "fail")
+    assert (output.rejected_max, output.skip_damage, output.on_purged) == (0.0, True, "fail")
     assert job.master == "spark://master:7077"
     assert job.spark_conf == {"spark.executor.memory": "1g", "spark.executor.cores": "2"}
 

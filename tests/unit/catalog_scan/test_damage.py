@@ -13,13 +13,17 @@ import pytest
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.protocol.enums import RecordingState
+from aerolog.archive.verification.recording_verification import verify_recording
+from aerolog.archive.verification.repair_plan import plan_repair
 from aerolog.catalog import open_recording
+from aerolog.catalog.arrow.dataset import ArchiveDataset
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import (
     FileFormatError,
     RecordingChangedError,
     RecordingDamagedError,
 )
+from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -211,3 +215,104 @@ def test_errors_of_a_recording_travel_between_processes() -> None:
     assert (type(again), str(again)) == (RecordingChangedError, "recording 7 was purged")
     assert (again.recording_id, again.position) == (7, 4096)
     assert isinstance(again, FileFormatError)
+
+
+def break_frame(folder: Path, position: int) -> None:
+    """Damage the frame that begins at a position of recording 0."""
+    base = position - position % SEGMENT
+    with (folder / f"0-{base}.rec").open("r+b") as file:
+        file.seek(position - base)
+        file.write(b"\xb3\xff\xff\xff")
+
+
+def read_behind_damage(folder: Path) -> tuple[list[int], list[tuple[int, int]]]:
+    """Positions of the rows and of the gaps, read with and without a table."""
+    with open_recording(folder, 0) as recording:
+        table = recording.to_arrow(skip_damage=True)
+        gaps = [(gap.from_position, gap.until_position) for gap in recording.gaps]
+        assert recording.to_polars(skip_damage=True).height == table.num_rows
+        assert len(recording.to_pandas(skip_damage=True)) == table.num_rows
+    return table["position"].to_pylist(), gaps
+
+
+@pytest.mark.parametrize("damage", ["frame", "missing", "cut"])
+def test_what_is_behind_damage_is_read_with_a_word(folder: Path, damage: str) -> None:
+    everything = whole(folder)
+    at = next(each for each in everything if each > SEGMENT + 2000)
+    segment = folder / f"0-{SEGMENT}.rec"
+    if damage == "missing":
+        segment.unlink()
+        lost = (SEGMENT, 2 * SEGMENT)
+    elif damage == "cut":
+        os.truncate(segment, at - SEGMENT)
+        lost = (at, 2 * SEGMENT)
+    else:
+        break_frame(folder, at)
+        lost = (at, SEGMENT + SEGMENT // 2)  # up to the next term
+    rows, gaps = read_behind_damage(folder)
+    assert gaps == [lost]
+    assert rows == [each for each in everything if not lost[0] < each <= lost[1]]
+    with open_recording(folder, 0) as recording:
+        messages = recording.recording.messages(skip_damage=True)
+        assert [message.position for message in messages] == rows
+
+
+def test_everything_that_a_repair_plan_calls_readable_is_read(folder: Path) -> None:
+    everything = whole(folder)
+    break_frame(folder, next(each for each in everything if each > 3000))
+    break_frame(folder, next(each for each in everything if each > SEGMENT + 70_000))
+    with ArchiveFolder(folder) as archive:
+        recording = archive.recording(0)
+        plan = plan_repair(
+            recording.descriptor,
+            recording.end_position,
+            verify_recording(archive, 0),
+            [path.name for path in folder.iterdir()],
+        )
+    rows, gaps = read_behind_damage(folder)
+    assert len(gaps) == 2
+    promised = [
+        each for each in everything if any(start < each <= end for start, end in plan.readable)
+    ]
+    assert len(promised) < len(everything)
+    assert set(promised) <= set(rows)
+
+
+def test_what_is_no_damage_is_not_skipped(folder: Path) -> None:
+    class Refused(RealFileSystem):
+        def open_data_file(self, path, *rest, **options):
+            if f"0-{SEGMENT}" in str(path):
+                raise PermissionError(13, "Permission denied", path)
+            return super().open_data_file(path, *rest, **options)
+
+    with ArchiveFolder(folder, Refused()) as archive:
+        batches = archive.recording(0).batches(skip_damage=True)
+        with pytest.raises(RecordingDamagedError, match="cannot be opened.*Permission denied"):
+            list(batches)
+
+
+def test_a_recording_that_is_invalidated_is_not_skipped(folder: Path) -> None:
+    with open_recording(folder, 0) as recording:
+        batches = recording.to_batches(rows_max=50, skip_damage=True)
+        next(batches)
+        with CatalogFile.open(folder) as catalog:
+            catalog.change_state(0, RecordingState.INVALID)
+        for segment in folder.glob("0-*.rec"):
+            segment.unlink()
+        _, error = rows_then_error(batches)
+    assert isinstance(error, RecordingChangedError)
+
+
+def test_a_dataset_reads_on_behind_damage_and_tells_the_gaps(folder: Path) -> None:
+    (folder / f"0-{SEGMENT}.rec").unlink()
+    with pytest.raises(RecordingDamagedError):
+        ArchiveDataset(folder).to_table(columns=["position"])
+    dataset = ArchiveDataset(folder, skip_damage=True)
+    table = dataset.to_table(columns=["recording_id", "position"])
+    rows, _ = read_behind_damage(folder)
+    of_first = table.filter(table["recording_id"].to_numpy() == 0)
+    assert of_first["position"].to_pylist() == rows
+    ((placed, (gap,)),) = dataset.gaps.items()
+    assert (placed.recording_id, gap.from_position, gap.until_position) == (0, SEGMENT, 2 * SEGMENT)
+    assert "recording segment not found" in gap.text
+    assert dataset.to_polars().collect().height == table.num_rows

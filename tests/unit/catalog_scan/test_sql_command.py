@@ -92,3 +92,21 @@ def test_files_of_an_allowed_folder_are_in_reach(archive: Path, tmp_path: Path, 
     )
     assert (code, json.loads(out)) == (0, {"rows": 1})
     assert target.read_text() == "n\n3\n"
+
+
+def test_what_is_behind_damage_is_read_with_a_word(archive: Path, capfd) -> None:
+    builder = RecordingBuilder()
+    for index in range(2000):
+        builder.add(b"%090d" % index)
+    builder.write(archive)
+    with RecordingCatalog.open(archive_dir=archive) as catalog:
+        sync_folder(catalog, archive)
+    (archive / "1-65536.rec").unlink()
+    arguments = ("SELECT count(*) AS n FROM frames", "--archive-dir", str(archive), "--json")
+    code, _, err = run(capfd, *arguments)
+    assert code != 0
+    assert "1-65536.rec" in err
+    code, out, err = run(capfd, *arguments, "--skip-damage")
+    assert code == 0
+    assert 0 < json.loads(out)["n"] < 2003
+    assert f"recording 1 of {archive}: positions 65536 to 131072 cannot be read: " in err

@@ -245,7 +245,7 @@ def test_damage_is_an_error_or_is_passed_by(growing: Growing) -> None:
     growing.stop()
     with pytest.raises(RecordingDamagedError, match="position 1056 of recording 0"):
         follower(growing.folder).latest({}, Limits(rows=50))
-    follow = follower(growing.folder, badSegments="skip")
+    follow = follower(growing.folder, skipDamage="true")
     end = follow.latest({}, Limits(rows=50))
     assert end[str(growing.folder), 0].position == growing.builder.position
     assert len(read(follow, {}, end)) == 1 + 105 - 62

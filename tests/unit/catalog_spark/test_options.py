@@ -17,7 +17,7 @@ def test_an_archive_alone_is_all_of_its_messages_with_payloads() -> None:
     )
     assert options.assemble
     assert options.fail_on_data_loss
-    assert not options.skip_bad
+    assert not options.skip_damage
 
 
 def test_the_path_of_load_is_an_archive_too() -> None:
@@ -25,8 +25,8 @@ def test_the_path_of_load_is_an_archive_too() -> None:
 
 
 def test_names_come_in_any_case() -> None:
-    options = parse_options({"ARCHIVE": "a", "badsegments": "Skip", "MAXROWS": "7"})
-    assert (options.skip_bad, options.max_rows) == (True, 7)
+    options = parse_options({"ARCHIVE": "a", "skipdamage": "True", "MAXROWS": "7"})
+    assert (options.skip_damage, options.max_rows) == (True, 7)
 
 
 def test_a_choice_of_recordings() -> None:

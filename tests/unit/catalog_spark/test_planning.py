@@ -115,6 +115,6 @@ def test_a_damaged_descriptor_is_an_error_or_a_problem(folder: Path) -> None:
     catalog.write_bytes(data)
     with pytest.raises(FileFormatError, match="recording 0: invalid term buffer length"):
         planned(folder)
-    (ranges,) = planned(folder, badSegments="skip")
+    (ranges,) = planned(folder, skipDamage="true")
     assert "cannot be opened" in ranges[0].problem
     assert ranges[1].recording_id == 1

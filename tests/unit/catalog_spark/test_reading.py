@@ -108,12 +108,12 @@ def test_damage_can_be_passed_over_and_is_a_row_of_the_rejects(
     folder: Path, reading: Reading, size: str
 ) -> None:
     damage(folder, f"1-{TERM}.rec", 10 * FRAME)
-    table = reading(folder, badSegments="skip", partitionBytes=size)
+    table = reading(folder, skipDamage="true", partitionBytes=size)
     lost = range(A_TERM + 10, 2 * A_TERM)
     expected = [index for index in range(4000) if index not in lost]
     of_one = table.filter(pa.compute.equal(table["recording_id"], 1))
     assert of_one["reserved_value"].to_pylist() == expected
-    rejects = reading(folder, table="rejects", badSegments="skip", partitionBytes=size)
+    rejects = reading(folder, table="rejects", skipDamage="true", partitionBytes=size)
     assert rejects.schema.equals(REJECTS_SCHEMA)
     (reject,) = rejects.to_pylist()
     assert (reject["recording_id"], reject["position"]) == (1, TERM + 10 * FRAME)
@@ -127,11 +127,9 @@ def test_a_missing_segment_is_one_reject(folder: Path, reading: Reading, size: s
     with pytest.raises(RecordingDamagedError, match="segment not found") as caught:
         reading(folder, partitionBytes=size)
     assert caught.value.position == TERM
-    table = reading(folder, badSegments="skip", partitionBytes=size)
+    table = reading(folder, skipDamage="true", partitionBytes=size)
     assert table.num_rows == 8000 - A_TERM
-    (reject,) = reading(
-        folder, table="rejects", badSegments="skip", partitionBytes=size
-    ).to_pylist()
+    (reject,) = reading(folder, table="rejects", skipDamage="true", partitionBytes=size).to_pylist()
     assert (reject["recording_id"], reject["position"]) == (0, TERM)
 
 
@@ -143,12 +141,12 @@ def test_what_is_purged_between_plan_and_read_is_named(folder: Path) -> None:
     (folder / "0-0.rec").unlink()
     with pytest.raises(RecordingChangedError, match=f"purged up to position {TERM}"):
         list(RowSource(options).batches(ranges))
-    skipping = RowSource(parse_options({"archive": str(folder), "badSegments": "skip"}))
+    skipping = RowSource(parse_options({"archive": str(folder), "skipDamage": "true"}))
     assert sum(batch.num_rows for batch in skipping.batches(ranges)) == 8000 - A_TERM
 
 
 def test_a_recording_that_is_gone_is_named(folder: Path) -> None:
-    options = parse_options({"archive": str(folder), "badSegments": "skip"})
+    options = parse_options({"archive": str(folder), "skipDamage": "true"})
     (ranges,) = plan(options, Bounds())
     with CatalogFile.open(folder) as catalog:
         catalog.change_state(0, RecordingState.INVALID)
@@ -157,7 +155,7 @@ def test_a_recording_that_is_gone_is_named(folder: Path) -> None:
         list(plain.batches(ranges))
     assert sum(batch.num_rows for batch in RowSource(options).batches(ranges)) == 4000
     rejecting = RowSource(
-        parse_options({"archive": str(folder), "badSegments": "skip"}, table="rejects")
+        parse_options({"archive": str(folder), "skipDamage": "true"}, table="rejects")
     )
     (batch,) = rejecting.batches(ranges)
     assert batch.to_pylist()[0]["recording_id"] == 0
@@ -171,8 +169,8 @@ def test_a_wrong_checksum_is_an_error_or_a_reject(tmp_path: Path, reading: Readi
     builder.write(tmp_path)
     with pytest.raises(ChecksumMismatchError, match=r"1 frames do not match .* of recording 0"):
         reading(tmp_path)
-    assert reading(tmp_path, badSegments="skip").num_rows == 2000
-    (reject,) = reading(tmp_path, table="rejects", badSegments="skip").to_pylist()
+    assert reading(tmp_path, skipDamage="true").num_rows == 2000
+    (reject,) = reading(tmp_path, table="rejects", skipDamage="true").to_pylist()
     assert reject["recording_id"] == 0
     assert "do not match their checksum" in reject["reason"]
 
