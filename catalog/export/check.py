@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from aerolog.catalog.export.errors import ManifestError
-from aerolog.catalog.export.manifest import MANIFEST_NAME, Manifest
+from aerolog.catalog.export.manifest import MANIFEST_NAME, Manifest, is_outside
 from aerolog.catalog.export.store import open_store
 
 if TYPE_CHECKING:
@@ -158,8 +157,7 @@ def _missing(manifest: Manifest, key: str) -> Iterator[MissingRows]:
 
 
 def _problem(target: Store, entry: FileEntry) -> str | None:
-    path = PurePosixPath(entry.path)
-    if path.is_absolute() or ".." in path.parts:
+    if is_outside(entry.path):
         return "is outside the target"
     size = target.size(entry.path)
     if size is None:

@@ -67,7 +67,7 @@ def export(
     opened = [(source, source.recording(recording_id, times)) for source, recording_id in wanted]
     with CatalogNotes(catalog, target) as notes, target.lock():
         manifest, settled = _open_manifest(target, options, decoder, opened, request.skip_damage)
-        if manifest.unnamed():
+        if manifest.is_under_way:
             manifest.touch()
             manifest.save(target, request.clock.now_ns())
         abandoned = target.sweep()

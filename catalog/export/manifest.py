@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.catalog.export.errors import ManifestError, TargetMismatchError
@@ -148,6 +149,7 @@ class Manifest:
         recordings: state of each recording of an export, by its key.
         ranges: that were read of each recording, by its key, in order.
         files: by path.
+        dropped: paths of files that were listed and are to be removed.
         run: of a pipeline, None in the manifest of an export.
         version: of the form that it was read from; it is written in the form of today.
     """
@@ -156,6 +158,7 @@ class Manifest:
     recordings: dict[str, RecordingState] = field(default_factory=dict)
     ranges: dict[str, list[RangeEntry]] = field(default_factory=dict)
     files: dict[str, FileEntry] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
     run: RunEntry | None = None
     version: int = VERSION
     _changed: bool = False
@@ -191,6 +194,7 @@ class Manifest:
             made = cls(
                 dict(content["layout"]),
                 {key: RecordingState(**one) for key, one in content["recordings"].items()},
+                dropped=set(content.get("dropped", ())),
                 run=RunEntry(**content["run"]) if "run" in content else None,
             )
             made.add(
@@ -229,6 +233,11 @@ class Manifest:
         """Files that are listed and may not have their names yet."""
         return [one for one in self.files.values() if one.staged]
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a save of this manifest was interrupted: files wait for a name or an end."""
+        return bool(self.unnamed() or self.dropped)
+
     def touch(self) -> None:
         """Note that the manifest has changed and must be saved."""
         self._changed = True
@@ -237,18 +246,21 @@ class Manifest:
         """Add ranges, and files in place of those of the same paths."""
         for one in ranges:
             self.ranges.setdefault(one.key, []).append(one)
-        self.files.update({file.path: file for file in files})
+        for file in files:
+            self.files[file.path] = file
+            self.dropped.discard(file.path)
         self._changed = True
 
     def drop(self, key: str) -> None:
-        """Forget the ranges and files of a recording, which are about to be replaced."""
+        """Forget the ranges and files of a recording; the files are removed by the next `save`."""
         for one in self.ranges.pop(key, ()):
             for path in one.files:
                 self.files.pop(path, None)
+                self.dropped.add(path)
         self._changed = True
 
     def save(self, target: Store, now_ns: int, *, at_once: bool = True) -> bool:
-        """Write what has changed, and then give the files that are listed their names.
+        """Write what has changed, then name the files that are listed and remove those dropped.
 
         Args:
             target: of the export.
@@ -264,10 +276,14 @@ class Manifest:
             # The manifest must not know a file that a loss of power takes away.
             target.settle()
             target.write(MANIFEST_NAME, self.to_bytes())
+            self._changed = self.is_under_way
             unnamed = self.unnamed()
             publish(target, unnamed, MANIFEST_NAME)
             self.files.update({file.path: replace(file, staged="") for file in unnamed})
-            self._changed = bool(unnamed)
+            for path in self.dropped:
+                if not is_outside(path):
+                    target.remove(path)
+            self.dropped.clear()
         self._saved_ns = now_ns
         return True
 
@@ -294,9 +310,17 @@ class Manifest:
         yield '},\n"ranges": ['
         ranges = [one for _, ranges in sorted(self.ranges.items()) for one in ranges]
         yield ",".join(f"\n{_line(asdict(one))}" for one in ranges)
+        if self.dropped:
+            yield f'],\n"dropped": {_line(sorted(self.dropped))[:-1]}'
         yield '],\n"files": ['
         yield ",".join(f"\n{_line(asdict(file))}" for _, file in sorted(self.files.items()))
         yield "]}\n"
+
+
+def is_outside(path: str) -> bool:
+    """Whether a path that a manifest lists is not in the target."""
+    parts = PurePosixPath(path)
+    return parts.is_absolute() or ".." in parts.parts
 
 
 def publish(target: Store, files: Iterable[FileEntry], listed: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
@@ -45,7 +45,7 @@ def export_parquet(
     decoder_options: Mapping[str, str] | None = None,
     partition_by: Iterable[str] = ("recording_id",),
     until_positions: Mapping[int, int] | None = None,
-    incremental: bool = True,
+    replace: bool = False,
     progress: Callable[[ExportProgress], object] | None = None,
     catalog: RecordingCatalog | str | None = None,
     assemble: bool = True,
@@ -73,8 +73,8 @@ def export_parquet(
         partition_by: of ``archive_id``, ``recording_id``, ``stream_id`` and ``date`` (when the
             recording began, UTC); with none there is one whole file for each recording.
         until_positions: by recording id, where to end before the recording does.
-        incremental: False writes the whole files of an unpartitioned layout anew, even from a
-            recording that has lost some of what they hold.
+        replace: True writes the files of these recordings anew, even from one that has lost some
+            of what they hold. Files of a partitioned layout are removed before that.
         progress: called after every row group.
         catalog: to note the exports in, open or by URL; by default ``place`` if it is one, or the
             one in the folder if it has one.
@@ -121,7 +121,7 @@ def export_parquet(
             decoder=made,
             request=Request(
                 until_positions=until_positions or {},
-                incremental=incremental,
+                replace=replace,
                 skip_damage=skip_damage,
                 progress=progress,
             ),
@@ -167,7 +167,7 @@ def export_recordings(
         to,
         partition_by=(),
         until_positions=until_positions,
-        incremental=False,
+        replace=True,
         progress=progress,
         assemble=not raw_fragments,
         compression=compression,
@@ -234,7 +234,7 @@ def _searched(
     from aerolog.catalog.index.search import search
 
     if not is_catalog_url(place):
-        wanted = replace(wanted, archive=place_of(place))
+        wanted = dataclasses.replace(wanted, archive=place_of(place))
     with ExitStack() as stack:
         if catalog is None:
             catalog = stack.enter_context(RecordingCatalog.open(archive_dir=place))

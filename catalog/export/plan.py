@@ -27,21 +27,24 @@ if TYPE_CHECKING:
 _IDENTITY: Final = ("start_timestamp", "initial_term_id", "term_buffer_length", "stream_id")
 
 
+_REPLACE: Final = "replace what was exported (--replace)"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What is to be exported.
 
     Attributes:
         until_positions: by recording id, positions at which to end before the recording does.
-        incremental: True to go on where the target ends, False to write the files of whole
-            recordings anew, whatever they hold.
+        replace: True to write the files of the recordings anew, whatever they hold; False to go on
+            where the target ends.
         skip_damage: True goes on behind damage, whose gaps become rejects.
         progress: called after every row group.
         clock: measures durations for the report, and when the manifest is saved again.
     """
 
     until_positions: Mapping[int, int] = field(default_factory=dict)
-    incremental: bool = True
+    replace: bool = False
     skip_damage: bool = False
     progress: Callable[[ExportProgress], object] | None = None
     clock: Clock = field(default_factory=SystemClock)
@@ -131,6 +134,9 @@ class Planner:
         )
         archive = values.get("archive_id", "")
         key = recording_key(descriptor.recording_id, archive)
+        if self._request.replace and self._options.partitioned:
+            self._manifest.drop(key)
+            self._manifest.recordings.pop(key, None)
         state = self._manifest.recordings.get(key)
         known, resumed = state is not None, state is not None and state.until_position is not None
         if state is None:
@@ -184,7 +190,7 @@ class Planner:
                 raise TargetMismatchError(
                     f"recording {job.recording_id} is another one than that in"
                     f" {self._target.shown}: its {name} is {now} and was {before}; use another"
-                    " target, or partition by archive_id as well"
+                    f" target, partition by archive_id as well, or {_REPLACE}"
                 )
 
     def _check_options(self, job: Job) -> None:
@@ -203,7 +209,7 @@ class Planner:
         state, recording = job.state, job.recording
         listed = self._manifest.files_of(job.key)
         paths = [file.path for _, file in listed if file.table == ROWS]
-        if not self._request.incremental or not any(map(self._target.size, paths)):
+        if self._request.replace or not any(map(self._target.size, paths)):
             return False
         self._check_identity(job)
         self._see_changes(job)
@@ -216,7 +222,7 @@ class Planner:
             job.damage = (
                 f"recording {job.recording_id} was purged up to position"
                 f" {recording.start_position} since it was exported, and its file has what is"
-                " gone; export it to another target"
+                f" gone; export it to another target, or {_REPLACE}"
             )
         same = (
             not new
@@ -240,7 +246,7 @@ class Planner:
         if state.position > end:
             job.damage = (
                 f"recording {job.recording_id} ends at position {end} and was exported up to"
-                f" {state.position}: it was truncated; export it to another target"
+                f" {state.position}: it was truncated; export it to another target, or {_REPLACE}"
             )
             return
         changed = first_change(job.recording, self._manifest.ranges.get(job.key, []))
@@ -248,5 +254,5 @@ class Planner:
             job.damage = (
                 f"recording {job.recording_id} was truncated and extended since it was exported:"
                 f" behind position {changed.from_position} it holds other messages than the files;"
-                " export it to another target"
+                f" export it to another target, or {_REPLACE}"
             )

@@ -353,6 +353,7 @@ class FolderStore(Store):
     def remove(self, path: str) -> None:
         """See `Store`."""
         (self._root / path).unlink(missing_ok=True)
+        self._unsynced.add((self._root / path).parent)
 
     def remove_tree(self, folder: str) -> None:
         """See `Store`."""

@@ -149,6 +149,9 @@ def export(
     check: Annotated[
         bool, typer.Option("--check", help="Compare files with their manifest.")
     ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Write anew what was exported of them.")
+    ] = False,
     skip_damage: SkipDamageOption = False,
     layout: LayoutOptions,
     as_json: JsonOption = False,
@@ -186,12 +189,11 @@ def export(
                     "--skip-damage needs --archive-dir or --catalog: an archive replays nothing"
                     " behind damage"
                 )
-            report = _from_archive(archive, ids, to, layout, progress)
+            report = _from_archive(archive, ids, to, layout, progress, replace)
         else:
             recordings = _searched(search) if search else ids
-            report = _from_folder(
-                archive_dir, catalog, recordings, to, layout, progress, skip_damage
-            )
+            chosen = {"skip_damage": skip_damage, "replace": replace}
+            report = _from_folder(archive_dir, catalog, recordings, to, layout, progress, chosen)
     for result in report.results:
         _warn(result)
     _warn_of(report)
@@ -206,7 +208,7 @@ def _from_folder(
     to: str,
     layout: LayoutOptions,
     progress: "Callable[[ExportProgress], None]",
-    skip_damage: bool,
+    chosen: dict[str, bool],
 ) -> "ExportReport":
     from aerolog.catalog.export import export_parquet
 
@@ -219,7 +221,7 @@ def _from_folder(
         decoder=layout.make_decoder(),
         catalog=catalog,
         progress=progress,
-        skip_damage=skip_damage,
+        **chosen,
         **layout.export_options(),
     )
 
@@ -236,6 +238,7 @@ def _from_archive(
     to: str,
     layout: LayoutOptions,
     progress: "Callable[[ExportProgress], None]",
+    replace: bool,
 ) -> "ExportReport":
     from aerolog.catalog.export import ExportOptions
     from aerolog.catalog.export.local_runner import export as export_sources
@@ -252,7 +255,7 @@ def _from_archive(
             open_store(to),
             ExportOptions(**layout.export_options()),
             decoder=layout.make_decoder(),
-            request=Request(progress=progress),
+            request=Request(progress=progress, replace=replace),
         )
 
 

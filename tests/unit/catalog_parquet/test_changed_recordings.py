@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
@@ -10,11 +11,14 @@ from pipelines_here import lengthen, write_segments
 
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.catalog.export import (
+    MANIFEST_NAME,
     TargetMismatchError,
     check_export,
     export_parquet,
     export_recordings,
 )
+from aerolog.catalog.export.manifest import Manifest
+from aerolog.catalog.export.store import FolderStore
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:
@@ -119,7 +123,7 @@ def test_a_whole_file_is_not_replaced_by_one_that_lacks_what_was_purged(
         assert result.rows == len(MESSAGES)
         assert files(out) == before
     assert check_export(out).sound
-    assert run(archive, out, (), incremental=False).complete
+    assert run(archive, out, (), replace=True).complete
     assert 0 < len(payloads(out)) < len(MESSAGES) + 50
 
 
@@ -145,6 +149,7 @@ def test_what_was_exported_outlives_a_truncation(
         assert result.damage is not None
         assert f"ends at position {end} and was exported up to" in result.damage
         assert "it was truncated; export it to another target" in result.damage
+        assert "or replace what was exported (--replace)" in result.damage
         assert files(out) == before
     assert check_export(out).sound
 
@@ -165,6 +170,7 @@ def test_a_history_that_changed_is_told_and_nothing_is_mixed(
         assert result.damage is not None
         assert "was truncated and extended since it was exported" in result.damage
         assert "export it to another target" in result.damage
+        assert "or replace what was exported (--replace)" in result.damage
         known = int(result.damage.partition("behind position ")[2].split()[0])
         assert known <= end < known + 65536 or not keys
         assert files(out) == before
@@ -212,5 +218,96 @@ def test_another_recording_of_the_same_id_does_not_replace_a_file(
     with pytest.raises(TargetMismatchError, match="recording 0 is another one than that in"):
         run(other, out, ())
     assert files(out) == before
+    with pytest.raises(TargetMismatchError, match="--replace"):
+        run(other, out, ())
     export_recordings(other, None, out)  # replaces what is there, as it says
     assert payloads(out) == [b"other"]
+
+
+@LAYOUTS
+@pytest.mark.parametrize("decoder", [None, "text"])
+def test_what_was_exported_is_replaced_on_purpose(
+    archive: Path, out: Path, tmp_path: Path, keys: tuple[str, ...], decoder: str | None
+) -> None:
+    run(archive, out, keys, decoder=decoder)
+    truncate(archive)
+    extend(archive, [b"x%d" % index * (index % 200) for index in range(len(MESSAGES) // 2)])
+    assert not run(archive, out, keys, decoder=decoder).complete
+    assert not check_export(out).complete
+    assert run(archive, out, keys, decoder=decoder, replace=True).complete
+    report = check_export(out)
+    assert (report.sound, report.complete) == (True, True)
+    run(archive, tmp_path / "fresh", keys, decoder=decoder)
+    assert contents(out) == contents(tmp_path / "fresh")
+    assert run(archive, out, keys, decoder=decoder).complete
+    assert contents(out) == contents(tmp_path / "fresh")
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    """All files of a target by their relative paths, the manifest too."""
+    return {
+        str(path.relative_to(out)): path.read_bytes()
+        for path in out.rglob("*")
+        if path.is_file() and path.suffix in {".parquet", ".json"}
+    }
+
+
+def test_a_replacement_that_is_killed_is_finished_by_the_next_run(
+    archive: Path, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = ("recording_id",)
+    run(archive, out, keys)
+    truncate(archive)
+    extend(archive, [b"x%d" % index * (index % 200) for index in range(len(MESSAGES) // 2)])
+    run(archive, tmp_path / "fresh", keys)
+    removals = len(files(out))
+    assert removals > 2
+
+    class KilledError(Exception):
+        pass
+
+    for at in range(1, removals + 1):
+        shutil.rmtree(tmp_path / "copy", ignore_errors=True)
+        shutil.copytree(out, tmp_path / "copy")
+        left = [at]
+
+        def remove(self: FolderStore, path: str, left: list[int] = left) -> None:
+            left[0] -= 1
+            if not left[0]:
+                raise KilledError
+            (self._root / path).unlink()
+
+        with monkeypatch.context() as patched:
+            patched.setattr(FolderStore, "remove", remove)
+            with pytest.raises(KilledError):
+                run(archive, tmp_path / "copy", keys, replace=True)
+        assert run(archive, tmp_path / "copy", keys).complete
+        assert contents(tmp_path / "copy") == contents(tmp_path / "fresh")
+        assert check_export(tmp_path / "copy").sound
+
+
+def test_rejects_of_a_file_that_is_replaced_are_removed(archive: Path, out: Path) -> None:
+    segment = archive / "0-65536.rec"
+    sound = segment.read_bytes()
+    segment.unlink()
+    assert run(archive, out, (), skip_damage=True).complete
+    assert (out / "_rejects" / "recording-0.parquet").exists()
+    segment.write_bytes(sound)
+    assert run(archive, out, (), replace=True).complete
+    assert not (out / "_rejects" / "recording-0.parquet").exists()
+    assert check_export(out).complete
+    assert payloads(out) == MESSAGES
+
+
+def test_a_manifest_cannot_have_files_outside_of_its_target_removed(
+    archive: Path, out: Path, tmp_path: Path
+) -> None:
+    run(archive, out, ())
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    manifest = Manifest.load(FolderStore(out))
+    assert manifest is not None
+    manifest.dropped.add("../precious")
+    (out / MANIFEST_NAME).write_bytes(manifest.to_bytes())
+    assert run(archive, out, ()).complete
+    assert precious.exists()
