@@ -21,6 +21,7 @@ SAID = {
         "16",
         "[(0, 2)]",
         "{'messages': 3}",
+        "3 []",
     ],
     "reference/catalog.md": ["b'third'", "0 192 b'third'"],
 }
