@@ -16,10 +16,15 @@ from urllib.parse import unquote, urlsplit
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.catalog.object_store import CACHE_BYTES, ObjectFiles, Objects, PlaceUnreachableError
 from aerolog.catalog.times import is_within
-from aerolog.transport.errors import AerologError, ConfigurationError
+from aerolog.transport.errors import (
+    AerologError,
+    ArchiveError,
+    ArchiveErrorCode,
+    ConfigurationError,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
 
@@ -27,6 +32,7 @@ __all__ = [
     "Choice",
     "PlaceUnreachableError",
     "PlacedRecording",
+    "check_known",
     "is_catalog_url",
     "local_folder",
     "open_place",
@@ -58,7 +64,7 @@ class Choice:
     """A selection of recordings: those that meet all conditions that are given.
 
     Attributes:
-        recording_ids: the recording's id is one of these.
+        recording_ids: the recording's id is one of these, all of which must be there.
         session_ids: the recording's latest session id is one of these.
         stream_id: the recording's stream id.
         channel: a part of the stripped channel.
@@ -69,6 +75,7 @@ class Choice:
         archive: the archive's place in the SQL catalog, or the id of its mark file.
         since_ms: the recording was active at or after this time, epoch milliseconds.
         until_ms: the recording was active before this time, epoch milliseconds.
+        allow_unknown: False makes an id that no archive has an error, True leaves it out.
     """
 
     recording_ids: tuple[int, ...] | None = None
@@ -81,6 +88,7 @@ class Choice:
     archive: str | int | None = None
     since_ms: int | None = None
     until_ms: int | None = None
+    allow_unknown: bool = False
 
     def includes(self, descriptor: RecordingDescriptor) -> bool:
         """Whether a descriptor meets the conditions that it can tell; times are start and stop."""
@@ -165,10 +173,12 @@ def recordings_of(archive: str, choice: Choice | None = None) -> list[PlacedReco
 
     Raises:
         ConfigurationError: a condition for a place needs a SQL catalog.
+        ArchiveError: UNKNOWN_RECORDING, an id is not there and that is not allowed.
         CatalogError: the SQL catalog fails; see ``aerolog.catalog.index.errors``.
         Exception: whatever ``open_place`` raises.
     """
     choice = choice or Choice()
+    check_known([archive], choice)
     if is_catalog_url(archive):
         return list(_found(archive, choice))
     if choice.tags or (choice.name, choice.state, choice.archive) != (None, None, None):
@@ -183,6 +193,36 @@ def recordings_of(archive: str, choice: Choice | None = None) -> list[PlacedReco
             for descriptor in folder.catalog.descriptors()
             if choice.includes(descriptor)
         ]
+
+
+def check_known(archives: Iterable[str], choice: Choice) -> None:
+    """Check that each id of a choice is that of a recording, whatever its other conditions are.
+
+    Args:
+        archives: places or catalog URLs; it is enough when one of them has the recording.
+        choice: of recordings.
+
+    Raises:
+        ArchiveError: UNKNOWN_RECORDING, an id is not there and that is not allowed.
+        Exception: whatever ``recordings_of`` raises.
+    """
+    if choice.recording_ids is None or choice.allow_unknown:
+        return
+    only_ids = Choice(
+        recording_ids=choice.recording_ids,
+        state=choice.state,
+        archive=choice.archive,
+        allow_unknown=True,
+    )
+    places = list(archives)
+    known = {found.recording_id for place in places for found in recordings_of(place, only_ids)}
+    unknown = [each for each in dict.fromkeys(choice.recording_ids) if each not in known]
+    if unknown:
+        raise ArchiveError(
+            ArchiveErrorCode.UNKNOWN_RECORDING,
+            f"unknown recording id{'s' * (len(unknown) > 1)}: {', '.join(map(str, unknown[:10]))}"
+            f"{', ...' if len(unknown) > 10 else ''} in {', '.join(map(without_secrets, places))}",
+        )
 
 
 def without_secrets(url: str) -> str:

@@ -21,6 +21,7 @@ from aerolog.catalog.extras import require
 from aerolog.catalog.locations import (
     Choice,
     PlacedRecording,
+    check_known,
     open_place,
     recordings_of,
     without_secrets,
@@ -228,11 +229,13 @@ def _range_of(bound: Bound) -> TimeRange:
 
 
 def _in_places(
-    places: Iterable[str | Path], choice: Choice | Search | None, ids: frozenset[int] | None
+    places: Sequence[str | Path], choice: Choice | Search | None, ids: frozenset[int] | None
 ) -> Iterable[PlacedRecording]:
     if not isinstance(choice, Choice | None):
         raise TypeError(f"{type(choice).__name__} goes with an open catalog; pass a Choice")
     wanted = choice or Choice()
+    check_known(map(str, places), wanted)
+    wanted = replace(wanted, allow_unknown=True)
     if ids is not None and wanted.recording_ids is None:
         wanted = replace(wanted, recording_ids=tuple(sorted(ids)))
     return (placed for place in places for placed in recordings_of(str(place), wanted))

@@ -27,7 +27,9 @@ else:
     pa = require("pyarrow", "decoding messages")
 
 SCHEMA_CHANGED = "schema changed: "
+SCHEMA_LACKS = "the schema lacks the field "
 REASON_LENGTH_MAX = 300
+_NAME_LENGTH_MAX = 200
 _ADDRESS = re.compile(r"<([\w.]+) object at 0x[0-9a-f]+>")
 
 
@@ -46,7 +48,8 @@ class Reject:
     Attributes:
         index: the message's index in the payloads that were given to ``decode``.
         reason: one line of text, which begins with ``schema changed:`` when the message is well
-            formed and only does not fit the schema.
+            formed and only does not fit the schema, and with ``the schema lacks the field`` when
+            the schema was given and not inferred, and has no such field.
     """
 
     index: int
@@ -55,7 +58,7 @@ class Reject:
     @property
     def schema_changed(self) -> bool:
         """Whether the message is well formed but has another schema."""
-        return self.reason.startswith(SCHEMA_CHANGED)
+        return self.reason.startswith((SCHEMA_CHANGED, SCHEMA_LACKS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,12 @@ class Decoder(ABC):
 
     def __repr__(self) -> str:
         return f"make_decoder({self.name!r}, {self.options!r})"
+
+
+def lacks_field(name: str) -> str:
+    """The reason of a reject with a field that the given schema has not."""
+    name = name if len(name) <= _NAME_LENGTH_MAX else name[: _NAME_LENGTH_MAX - 3] + "..."
+    return f'{SCHEMA_LACKS}{name} of the message: add it, or set extra = "ignore"'
 
 
 def one_line(text: object) -> str:

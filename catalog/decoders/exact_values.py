@@ -20,6 +20,7 @@ from aerolog.catalog.decoders.base import (
     DecoderError,
     Reject,
     int64_array,
+    lacks_field,
     one_line,
 )
 from aerolog.catalog.extras import require
@@ -181,6 +182,10 @@ def _structured(kind: pa.DataType, path: str, extra: bool) -> Fit:
     return fit
 
 
+class UnknownFieldError(MisfitError):
+    """An object has a field that the schema lacks; the text is the field's path."""
+
+
 def check_keys(value: dict[Any, Any], names: frozenset[str], path: str, *, extra: bool) -> None:
     """Check that no column occurs twice, and unless ``extra`` is set, that no field is unknown.
 
@@ -193,7 +198,7 @@ def check_keys(value: dict[Any, Any], names: frozenset[str], path: str, *, extra
             raise MisfitError(f"{path or 'the message'} has {twice[0]!r} twice")
     if not extra and not value.keys() <= names:
         unknown = next(name for name in value if name not in names)
-        raise MisfitError(f"{path + '.' if path else ''}{unknown} is a new field")
+        raise UnknownFieldError(f"{path + '.' if path else ''}{unknown}")
 
 
 def fitting(kind: pa.DataType, path: str, *, extra: bool) -> Fit:
@@ -240,13 +245,15 @@ class RowFitter:
     Args:
         schema: the schema of the rows.
         extra: whether objects may have fields that the schema lacks, which are left out then.
+        inferred: whether the schema was inferred from earlier messages, and not given.
 
     Raises:
         DecoderError: there is no rule for a column's type.
     """
 
-    def __init__(self, schema: pa.Schema, *, extra: bool) -> None:
+    def __init__(self, schema: pa.Schema, *, extra: bool, inferred: bool = False) -> None:
         self.schema = schema
+        self._inferred = inferred
         self._extra = extra
         self._names = frozenset(schema.names)
         self._fits = [fitting(column.type, column.name, extra=extra) for column in schema]
@@ -288,7 +295,7 @@ class RowFitter:
             try:
                 self._check(row)
             except _ARROW_ERRORS as error:
-                bad[index] = SCHEMA_CHANGED + one_line(error)
+                bad[index] = self._reason(error)
                 while kept_source and kept_source[-1] == index:  # earlier rows of the same message
                     kept.pop()
                     kept_source.pop()
@@ -296,6 +303,12 @@ class RowFitter:
             kept.append(row)
             kept_source.append(index)
         return kept, kept_source
+
+    def _reason(self, error: Exception) -> str:
+        text = one_line(error)
+        if not isinstance(error, UnknownFieldError):
+            return SCHEMA_CHANGED + text
+        return f"{SCHEMA_CHANGED}{text} is a new field" if self._inferred else lacks_field(text)
 
     def _check(self, row: dict[str, Any]) -> None:
         check_keys(row, self._names, "", extra=self._extra)

@@ -55,7 +55,7 @@ class ObjectDecoder(Decoder):
 
     Options: ``schema`` (see ``type_text``) or ``schema_file``; ``extra`` is ``reject`` (a field
         that the schema lacks makes its message a reject) or ``ignore``; ``sample`` is the number of
-        messages that a schema is inferred from.
+        messages that a schema is inferred from, or was when there is a ``schema`` as well.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -67,7 +67,9 @@ class ObjectDecoder(Decoder):
         self._schema = None if content is None else parse_schema(content.decode())
         self._fitter: RowFitter | None = None
         if self._schema is not None:
-            self._fitter = RowFitter(self._schema, extra=self.ignore_extra)
+            self._fitter = RowFitter(
+                self._schema, extra=self.ignore_extra, inferred="sample" in self.options
+            )
 
     @property
     def schema(self) -> pa.Schema:
@@ -104,7 +106,9 @@ class ObjectDecoder(Decoder):
         parsed = (self.parse(payload) for payload in shown if payload is not None)
         rows = (row for part in parsed if isinstance(part, list) for row in part)
         schema = infer_schema(rows)
-        return type(self)({**self.options, "schema": format_schema(schema)})
+        # The two together tell that the schema was not given.
+        inferred = {"schema": format_schema(schema), "sample": str(self._sample)}
+        return type(self)({**self.options, **inferred})
 
     @abstractmethod
     def parse(self, payload: bytes) -> list[dict[str, Any]] | str:

@@ -11,9 +11,10 @@ from aerolog.catalog.decoders.base import (
     DecoderError,
     Reject,
     as_binary,
+    lacks_field,
     one_line,
 )
-from aerolog.catalog.decoders.exact_values import MisfitError, RowFitter
+from aerolog.catalog.decoders.exact_values import MisfitError, RowFitter, UnknownFieldError
 from aerolog.catalog.decoders.options import Options
 from aerolog.catalog.decoders.protobuf_types import UINT64_FORMS, MessageColumns
 from aerolog.catalog.extras import require
@@ -78,6 +79,8 @@ class ProtobufDecoder(Decoder):
                 if payload is None:
                     raise ValueError("no payload")
                 rows.append(row_of(parse(payload)))
+            except UnknownFieldError as error:
+                rejects.append(Reject(index, lacks_field(one_line(error))))
             except MisfitError as error:
                 rejects.append(Reject(index, SCHEMA_CHANGED + one_line(error)))
             except Exception as error:  # noqa: BLE001 (any failure over bytes is a reject)

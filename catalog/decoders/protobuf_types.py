@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aerolog.catalog.decoders.base import DecoderError
-from aerolog.catalog.decoders.exact_values import MisfitError
+from aerolog.catalog.decoders.exact_values import MisfitError, UnknownFieldError
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class MessageColumns:
             unknown = self._unknown(message)
             if len(unknown):
                 where = f" of {self._path[:-1]}" if self._path else ""
-                raise MisfitError(f"field {unknown[0].field_number}{where} is new")
+                raise UnknownFieldError(f"{unknown[0].field_number}{where}")
         return {name: take(message) for name, take in self._takes}
 
     def _compile(self, field: Any, path: str) -> tuple[pa.DataType, Take]:

@@ -178,6 +178,7 @@ def _moment(name: str) -> Callable[[str], int]:
 def _choice(found: _Texts, since_ns: int | None, until_ns: int | None) -> Choice:
     return Choice(
         recording_ids=found.take("recordings", _ids),
+        allow_unknown=found.take("unknownRecordings", _one_of("fail", "skip")) == "skip",
         session_ids=found.take("sessions", _ids),
         stream_id=found.take("stream", int),
         channel=found.take("channel", str),

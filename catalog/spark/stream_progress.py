@@ -142,8 +142,14 @@ class Follower:
             self._lost(recording_id, first, min(start, until), "the recording was purged")
         return max(start, first)
 
+    @property
+    def _lenient(self) -> ReadOptions:
+        """The options; recordings that come later are followed too, so that ids may be unknown."""
+        choice = replace(self.options.choice, allow_unknown=True)
+        return replace(self.options, choice=choice)
+
     def _places(self) -> list[str]:
-        return list(chosen(self.options))
+        return list(chosen(self._lenient))
 
     def _open(self, place: str) -> ArchiveFolder:
         options = self.options
@@ -152,7 +158,7 @@ class Follower:
     def _recordings(self, start: Offset) -> Iterator[tuple[Key, Recording]]:
         """The selected recordings that can be opened; the others are checked for lost data."""
         seen: set[Key] = set()
-        for place, ids in chosen(self.options).items():
+        for place, ids in chosen(self._lenient).items():
             shown = without_secrets(place)
             with self._open(place) as folder:
                 for recording_id in ids:

@@ -153,7 +153,7 @@ DryRunOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SkipDamageOption = Annotated[
     bool,
-    typer.Option("--skip-damage", help="Read on behind damage and missing segments."),
+    typer.Option("--skip-damage", help="Go on behind damage; rejects say where."),
 ]
 ArchiveDirOption = Annotated[
     str | None,

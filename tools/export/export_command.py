@@ -78,7 +78,7 @@ class LayoutOptions:
         typer.Option(
             "--time-source",
             metavar="WHERE",
-            help="Of record_time: index, none, or in the messages: channel, reserved, OFFSET.",
+            help="index, none, channel, reserved, OFFSET.",
         ),
     ] = "index"
 
@@ -168,9 +168,7 @@ def export(
 ) -> int:
     """Write recordings as Parquet, a file each or many (--partition-by).
 
-    Goes on where an earlier export ended or was interrupted. A file appears when it is complete.
-    What is before damage is written; the exit code is then 1. --skip-damage
-    writes what is behind it too, and a reject for each gap.
+    Goes on where an earlier export ended. Damage ends it; the exit code is then 1.
 
     Columns: recording_id, position, term_id, term_offset, session_id, stream_id, flags,
     reserved_value, payload, record_time; with --decoder those it decodes.
@@ -208,7 +206,7 @@ def _from_folder(
     to: str,
     layout: LayoutOptions,
     progress: "Callable[[ExportProgress], None]",
-    chosen: dict[str, bool],
+    chosen: dict[str, Any],
 ) -> "ExportReport":
     from aerolog.catalog.export import export_parquet
 

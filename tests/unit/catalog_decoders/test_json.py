@@ -83,7 +83,10 @@ def test_a_message_with_one_bad_line_gives_no_row() -> None:
         (b'{"b":"\\ud800"}', "schema changed: b has half of a surrogate pair"),
         (b'{"d":0}', "schema changed: d is an integer, expected bool"),
         (b'{"a":1,"a":2}', "schema changed: the message has 'a' twice"),
-        (b'{"a":1,"z":2}', "schema changed: z is a new field"),
+        (
+            b'{"a":1,"z":2}',
+            'the schema lacks the field z of the message: add it, or set extra = "ignore"',
+        ),
     ],
 )
 def test_what_does_not_fit_says_why(message: bytes, said: str) -> None:

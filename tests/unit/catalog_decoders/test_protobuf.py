@@ -123,8 +123,14 @@ def test_the_empty_message_has_defaults_and_nulls(decoder: Decoder) -> None:
         (b"\x08", "not Protobuf: "),
         (b"\xff" * 12, "not Protobuf: "),
         (b"\x3a\x01\xff", "not Protobuf: "),
-        (b"\x78\x01", "schema changed: field 15 is new"),
-        (b"\x1a\x02\x78\x01", "schema changed: field 15 of lines is new"),
+        (
+            b"\x78\x01",
+            'the schema lacks the field 15 of the message: add it, or set extra = "ignore"',
+        ),
+        (
+            b"\x1a\x02\x78\x01",
+            "the schema lacks the field 15 of lines of the message: add it, ",
+        ),
         (b"\x10\x09", "schema changed: side has no value 9"),
         (b"\x58" + b"\xff" * 9 + b"\x01", "schema changed: hash is larger than int64 holds"),
     ],

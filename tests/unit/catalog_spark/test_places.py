@@ -12,6 +12,7 @@ from pyarrow import fs
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.catalog.arrow.arrow_recording import record_batches
+from aerolog.catalog.arrow.dataset import ArchiveDataset
 from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.catalog.index.labels import label
 from aerolog.catalog.locations import (
@@ -25,7 +26,16 @@ from aerolog.catalog.locations import (
     without_secrets,
 )
 from aerolog.catalog.object_store import ObjectFiles, Objects
-from aerolog.transport.errors import ConfigurationError, RecordingDamagedError
+from aerolog.catalog.spark.filters import Bounds
+from aerolog.catalog.spark.options import parse_options
+from aerolog.catalog.spark.partitions import plan
+from aerolog.testing.recordings import RecordingBuilder
+from aerolog.transport.errors import (
+    ArchiveError,
+    ArchiveErrorCode,
+    ConfigurationError,
+    RecordingDamagedError,
+)
 
 if TYPE_CHECKING:
     from aerolog.archive.format.archive_folder import Recording
@@ -102,7 +112,9 @@ def test_a_choice_looks_at_what_descriptors_tell(folder: Path) -> None:
     assert ids() == [0, 1]
     assert ids(stream_id=6) == [1]
     assert ids(session_ids=(-5,)) == [0]
-    assert ids(recording_ids=(1, 9)) == [1]
+    assert ids(recording_ids=(1,)) == [1]
+    assert ids(recording_ids=(1,), stream_id=7) == []
+    assert ids(recording_ids=(1, 9), allow_unknown=True) == [1]
     assert ids(channel="ipc") == [0, 1]
     assert ids(since_ms=1_700_000_001_001) == []
     assert ids(until_ms=1_700_000_000_000) == []
@@ -195,3 +207,34 @@ def test_nothing_is_written_and_nothing_outside_is_seen(folder: Path, copy: Obje
         copy.read_bytes("/etc/hostname")
     with pytest.raises(TypeError, match="open the place again"):
         pickle.dumps(copy)
+
+
+@pytest.mark.parametrize("in_catalog", [False, True])
+def test_an_id_that_no_recording_has_is_an_error_unless_asked_for(
+    folder: Path, in_catalog: bool
+) -> None:
+    place = str(folder)
+    if in_catalog:
+        place = f"sqlite:///{folder}/aerolog-catalog.db"
+        with RecordingCatalog.open(place) as catalog:
+            sync_folder(catalog, folder)
+    with pytest.raises(ArchiveError, match=r"unknown recording ids: 9, 12 in .*") as caught:
+        recordings_of(place, Choice(recording_ids=(1, 9, 12)))
+    assert caught.value.code == ArchiveErrorCode.UNKNOWN_RECORDING
+    (found,) = recordings_of(place, Choice(recording_ids=(1, 9), allow_unknown=True))
+    assert found.recording_id == 1
+    with pytest.raises(ArchiveError, match="unknown recording id: 9 in"):
+        plan(parse_options({"archive": place, "recordings": "1,9"}), Bounds())
+    lenient = {"archive": place, "recordings": "1,9", "unknownRecordings": "skip"}
+    assert plan(parse_options(lenient), Bounds())
+
+
+def test_a_dataset_of_archives_wants_each_id_in_one_of_them(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    RecordingBuilder().write(other)
+    both = [folder, other]
+    assert ArchiveDataset(both, Choice(recording_ids=(1,))).count_rows() > 0
+    with pytest.raises(ArchiveError, match="unknown recording id: 9 in"):
+        ArchiveDataset(both, Choice(recording_ids=(0, 9))).count_rows()
+    assert ArchiveDataset(both).count_rows([("recording_id", "==", 9)]) == 0
