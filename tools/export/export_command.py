@@ -170,8 +170,7 @@ def export(
 
     Goes on where an earlier export ended. Damage ends it; the exit code is then 1.
 
-    Columns: recording_id, position, term_id, term_offset, session_id, stream_id, flags,
-    reserved_value, payload, record_time; with --decoder those it decodes.
+    Columns: position, payload, record_time, ...; with --decoder those it decodes.
     """
     if check:
         return _check(to, as_json)
