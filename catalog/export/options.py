@@ -19,6 +19,16 @@ FILE_LENGTH: Final = 512 * MIB
 COMPRESSION: Final = "zstd"
 COMPRESSION_LEVEL: Final = 1
 
+#: Codecs of Parquet files, and the levels that each takes.
+CODECS: Final = {
+    "zstd": range(1, 23),
+    "snappy": range(0),
+    "gzip": range(1, 10),
+    "brotli": range(12),
+    "lz4": range(1, 13),
+    "none": range(0),
+}
+
 #: Keys of partitions. A key that is also a column of the schema is left out of the files.
 PARTITION_KEYS: Final = ("archive_id", "recording_id", "stream_id", "date")
 _LENGTH_MIN: Final = 64 * 1024
@@ -49,6 +59,7 @@ class ExportOptions:
 
     def __post_init__(self) -> None:
         TimeSource.parse(self.time_source)
+        check_compression(self.compression, self.compression_level)
         for key in self.partition_by:
             if key not in PARTITION_KEYS:
                 raise ConfigurationError(
@@ -113,3 +124,27 @@ class ExportOptions:
             "date": f"{started:%Y-%m-%d}",
         }
         return {key: values[key] for key in self.partition_by}
+
+
+def check_compression(codec: str, level: int | None) -> None:
+    """Check that Parquet files can be compressed in a way.
+
+    Args:
+        codec: its name.
+        level: None for the codec's default.
+
+    Raises:
+        ConfigurationError: there is no such codec, or it has no such level.
+    """
+    levels = CODECS.get(codec)
+    if levels is None:
+        raise ConfigurationError(
+            f"there is no compression {codec!r}; there are {', '.join(CODECS)}"
+        )
+    if level is None or level in levels:
+        return
+    if not levels:
+        raise ConfigurationError(f"compression {codec} has no levels, and {level} was asked for")
+    raise ConfigurationError(
+        f"compression {codec} has the levels {levels[0]} to {levels[-1]}, not {level}"
+    )

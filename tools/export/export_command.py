@@ -1,7 +1,9 @@
 """``aerolog export``: write recordings as Parquet, and verify what was written."""
 
+import sys
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,6 +29,10 @@ app = typer.Typer(add_completion=False)
 
 _COLUMNS = ("recording_id", "path", "file_bytes", "rows", "payload_bytes", "seconds")
 _RIGHT = ("recording_id", "file_bytes", "rows", "payload_bytes", "seconds")
+_FORMATS = {
+    *("parquet", "csv", "tsv", "json", "jsonl", "ndjson", "arrow", "feather", "ipc", "orc"),
+    *("avro", "iceberg", "delta"),
+}
 _PROBLEMS = ("path", "recording_id", "problem")
 
 
@@ -44,6 +50,9 @@ def _pairs(given: list[str], name: str) -> dict[str, str]:
 class LayoutOptions:
     """Which files an export makes."""
 
+    format: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="Of the files: parquet.")
+    ] = "parquet"
     partition_by: Annotated[
         str | None,
         typer.Option(
@@ -88,9 +97,18 @@ class LayoutOptions:
         Raises:
             ConfigurationError: they make no sense.
         """
+        from aerolog.catalog.export.options import check_compression
+        from aerolog.transport.errors import ConfigurationError
+
         codec, colon, level = self.compression.partition(":")
         if colon and not level.isdigit():
             raise typer.BadParameter(f"--compression takes CODEC:LEVEL, not {self.compression!r}")
+        try:
+            check_compression(codec, int(level) if colon else None)
+        except ConfigurationError as error:
+            raise typer.BadParameter(f"--compression: {error}") from error
+        if self.format != "parquet":
+            raise typer.BadParameter(f"--format {self.format!r} is not known; there is parquet")
         keys = [key.strip() for key in (self.partition_by or "").split(",")]
         return {
             "partition_by": tuple(key for key in keys if key),
@@ -121,8 +139,7 @@ class LayoutOptions:
     app,
     examples=(
         "export 7 8 --to exported",
-        "export --all --to parts --archive-dir DIR --partition-by recording_id",
-        "export --search stream=7 --archive-dir DIR --to s3://bucket/prefix",
+        "export --all --to s3://bucket/prefix --partition-by recording_id",
         "export --to exported --check",
     ),
 )
@@ -176,6 +193,8 @@ def export(
         return _check(to, as_json)
     if bool(ids) + every + bool(search) != 1:
         raise typer.BadParameter("pass recording ids, --all or --search")
+    layout.export_options()
+    _check_place(to)
     with ExitStack() as stack:
         progress = _progress(stack)
         if archive_dir is None and catalog is None:
@@ -196,6 +215,31 @@ def export(
     _warn_of(report)
     _print(report, as_json)
     return 0 if report.complete else EXIT_FAILED
+
+
+def _check_place(to: str) -> None:
+    """Ask, or warn where nobody can be asked, about a new folder named like a format or a file.
+
+    Raises:
+        typer.Exit: with 1, the answer was no.
+    """
+    from aerolog.tools.terminal.confirmation import confirm
+    from aerolog.tools.terminal.console import remark
+
+    path = Path(to)
+    if "://" in to or path.is_dir():
+        return
+    if to.lower() in _FORMATS:
+        kind = "a format, which --format names"
+    elif path.suffix.lower().removeprefix(".") in _FORMATS:
+        kind = "a file"
+    else:
+        return
+    text = f"--to {to} looks like {kind}, and is a place: the files go to a new folder {to}"
+    if sys.stdin.isatty():
+        confirm(f"{text}\n")
+    else:
+        remark(text)
 
 
 def _from_folder(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -149,6 +150,9 @@ def test_an_archive_does_not_replay_what_is_behind_damage(
         ["0", "--decoder-option", "a=b"],
         ["0", "--decoder", "text", "--decoder-option", "ab"],
         ["0", "--compression", "zstd:high"],
+        ["0", "--compression", "zstd:99"],
+        ["0", "--compression", "snappy:1"],
+        ["0", "--format", "csv"],
         ["0", "--file-size", "big"],
         ["--search", "stream=1"],
     ],
@@ -175,3 +179,48 @@ def test_what_cannot_be_is_told_without_a_traceback(
         assert told in capfd.readouterr().err
     assert main(["export", "--to", str(tmp_path / "nothing"), "--check"]) == 1
     assert "_aerolog_manifest.json" in capfd.readouterr().err
+
+
+def test_an_unknown_compression_is_told_with_the_codecs(
+    archive: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    to = ["--to", str(tmp_path / "out"), "--archive-dir", str(archive)]
+    assert main(["export", "0", *to, "--compression", "foo"]) == 2
+    err = " ".join(capfd.readouterr().err.replace("\u2502", " ").split())
+    assert "no compression 'foo'; there are zstd, snappy, gzip, brotli, lz4, none" in err
+    for codec in ("zstd:9", "snappy", "gzip:9", "brotli:4", "lz4", "none"):
+        target = tmp_path / codec
+        arguments = ["export", "0", "--to", str(target), "--archive-dir", str(archive)]
+        assert main([*arguments, "--compression", codec]) == 0
+    capfd.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("place", "kind"), [("parquet", "a format, which --format names"), ("a.parquet", "a file")]
+)
+def test_a_place_that_looks_like_something_else_is_asked_about(
+    archive: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+    kind: str,
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.chdir(tmp_path)
+    arguments = ["export", "0", "--to", place, "--archive-dir", str(archive)]
+    told = f"--to {place} looks like {kind}, and is a place: the files go to a new folder {place}"
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    assert main(arguments) == 1
+    assert told in " ".join(capfd.readouterr().err.split())
+    assert not (tmp_path / place).exists()
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert main(arguments) == 0
+    assert told in " ".join(capfd.readouterr().err.split())
+    assert (tmp_path / place / "recording-0.parquet").exists()
+    monkeypatch.setattr("sys.stdin", Terminal(""))
+    assert main(arguments) == 0
+    assert "looks like" not in capfd.readouterr().err
