@@ -12,13 +12,12 @@ from aerolog.transport.memory.aeron_directory import AeronDirectory
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.error_log import ErrorObservation
 from aerolog.transport.memory.filesystem import RealFileSystem
-from aerolog.transport.memory.loss_report import LossEntry, read_loss_report
+from aerolog.transport.memory.loss_report import FILE_NAME, LossEntry, read_loss_report
 from aerolog.transport.protocol import commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LOSS_REPORT_NAME = "loss-report.dat"
 _NO_CLIENT = -1
 
 __all__ = [
@@ -109,7 +108,7 @@ class LossReport:
     """
 
     def __init__(self, dir: str | os.PathLike[str] | None = None) -> None:  # noqa: A002 - the property's name
-        path = str(Path(_folder(dir)) / LOSS_REPORT_NAME)
+        path = str(Path(_folder(dir)) / FILE_NAME)
         self._mapped = RealFileSystem().open_mapped(path, writable=False)
 
     def __iter__(self) -> Iterator[LossEntry]:

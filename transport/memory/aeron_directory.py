@@ -29,11 +29,8 @@ from aerolog.transport.memory.cnc import (
 )
 from aerolog.transport.memory.error_text import format_error_log, format_time
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
-from aerolog.transport.memory.processes import process_exists
+from aerolog.transport.memory.loss_report import FILE_NAME as LOSS_REPORT
 
-# A driver stores its heartbeat once per timer interval, 1 s by default. No heartbeat within twice
-# that time shows that no driver runs.
-_BEAT_WATCH_MS = 2_000
 _POLL_MS = 1
 
 
@@ -92,8 +89,8 @@ class AeronDirectory:
         """Whether a live driver owns the directory.
 
         As in the reference, a driver is live while its heartbeat is fresh. It counts as dead at
-        once if no process has its cnc.dat open, or if no visible process has the recorded pid and
-        the heartbeat does not advance. (A driver in another container may have that pid unseen.)
+        once if the kernel says that no process writes to its loss report, which drivers alone map,
+        or to its cnc.dat. (Its process may be in another container, where its id is not seen.)
         """
         path = cnc_path(self.path)
         if not self.file_system.exists(path) or self.file_system.size(path) <= HEADER_LENGTH:
@@ -101,14 +98,14 @@ class AeronDirectory:
         _note(log, f"INFO: Aeron CnC file exists: {path}")
         if self.file_system.is_unused(path):
             return False
+        if self.file_system.is_unused(str(Path(self.path, LOSS_REPORT))):
+            return False
         cnc = self._await_version(path)
         if cnc is None:
             return False
         age_ms = self.clock.now_epoch_ms() - cnc.heartbeat_ms
         _note(log, f"INFO: Aeron toDriver consumer heartbeat age is (ms): {age_ms}")
-        if age_ms > self.timeout_ms:
-            return False
-        return process_exists(cnc.header.pid) or self._beats(cnc)
+        return age_ms <= self.timeout_ms
 
     def save_errors(self) -> str | None:
         """Write the distinct errors in the directory's cnc.dat to a file beside the directory.
@@ -141,15 +138,6 @@ class AeronDirectory:
             return CncFile(mapped)
         except FileFormatError:
             return None
-
-    def _beats(self, cnc: CncFile) -> bool:
-        before = cnc.heartbeat_ms
-        deadline_ns = self.clock.now_ns() + _BEAT_WATCH_MS * 1_000_000
-        while self.clock.now_ns() < deadline_ns:
-            if cnc.heartbeat_ms != before:
-                return True
-            self.sleep(_POLL_MS / 1000)
-        return False
 
 
 def _note(log: TextIO | None, text: str) -> None:

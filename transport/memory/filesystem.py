@@ -258,16 +258,17 @@ class RealFileSystem(FileSystem):
         return str(at)
 
     def is_unused(self, path: str) -> bool:
-        # The kernel grants a write lease only on a file that no other process has open, in
-        # whatever container that process runs. If a process opens the file meanwhile, the kernel
-        # sends a signal, here one that is ignored by default. Closing the file ends the lease.
+        # The kernel grants a read lease only on a file that no process has open or mapped for
+        # writing, in whatever container that process runs. If a process opens it so meanwhile, the
+        # kernel sends a signal, here one that is ignored by default. Closing the file ends the
+        # lease.
         try:
-            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return False
         try:
             fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
-            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         except OSError:
             return False
         finally:

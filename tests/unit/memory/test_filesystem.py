@@ -103,12 +103,14 @@ def test_write_bytes_replaces_a_longer_file(disk):
     assert disk.files.read_bytes(disk.path("a")) == b"short"
 
 
-def test_a_file_is_unused_only_when_nobody_has_it_mapped(disk):
+def test_a_file_is_unused_only_when_nobody_has_it_mapped_writable(disk):
     mapped = disk.files.create_mapped(disk.path("a"), 4096)
+    reader = disk.files.open_mapped(disk.path("a"), writable=False)
     assert not disk.files.is_unused(disk.path("a"))
     del mapped
     gc.collect()
     assert disk.files.is_unused(disk.path("a"))
+    assert reader.length == 4096
     assert not disk.files.is_unused(disk.path("missing"))
 
 
