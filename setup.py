@@ -9,6 +9,7 @@ AEROLOG_OPTIMIZE  0 to 3 (default): the compiler's -O level; 0 is for tests of p
 AEROLOG_JOBS      modules made at once (default: the number of cores)
 """
 
+import ast
 import fnmatch
 import multiprocessing
 import multiprocessing.connection
@@ -18,13 +19,15 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import ClassVar, TextIO
+from typing import Any, ClassVar, TextIO
 
 from Cython.Build import cythonize
 from Cython.Build.Dependencies import DependencyTree, create_dependency_tree
+from Cython.Compiler import ExprNodes, Nodes, Pipeline
 from Cython.Compiler.Errors import CompileError as CythonError
 from Cython.Compiler.Main import Context
 from Cython.Compiler.Options import CompilationOptions
+from Cython.Compiler.StringEncoding import EncodedString
 from Cython.Utils import file_generated_by_this_cython
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -101,6 +104,88 @@ def extensions() -> list[Extension]:
             modules.append(extension(name, str(source)))
     shared = str(ROOT.joinpath(*SHARED.split(".")).with_suffix(".c"))
     return [extension(SHARED, shared), *modules] if modules else []
+
+
+def stub_of(source: str) -> Path:
+    """The stub beside a source; not each has one."""
+    return Path(source).with_suffix(".pyi")
+
+
+def age_of_types(source: str) -> float:
+    """When the stub of a source, or how it is read, was changed last."""
+    files = [Path(__file__), stub_of(source)]
+    return max(path.stat().st_mtime for path in files if path.exists())
+
+
+class StubTypes:
+    """The types that a stub gives to functions, for ``help()`` and editors.
+
+    They become annotations of the compiled functions, which are texts. Cython derives no types
+    of C from them.
+    """
+
+    def __init__(self, stub: Path) -> None:
+        """Reads a stub; one that is not there gives no types."""
+        self._types: dict[str, str] = {}  # by qualified names, with a dot before what they end in
+        if stub.exists():
+            self._read(ast.parse(stub.read_text(encoding="utf-8")).body, "")
+
+    def _read(self, body: list[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                self._read(node.body, f"{prefix}{node.name}.")
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                found = [
+                    (a.arg, a.annotation) for a in ast.walk(node.args) if isinstance(a, ast.arg)
+                ]
+                for name, annotation in [*found, ("return", node.returns)]:
+                    if annotation is not None:
+                        self._types[f"{prefix}{node.name}.{name}"] = ast.unparse(annotation)
+
+    def annotate(self, node: Any, prefix: str = "") -> None:
+        """Gives types to the functions in a node of a parsed module, where they have none."""
+        for inner in getattr(node.body, "stats", [node.body]):
+            if isinstance(inner, Nodes.CClassDefNode | Nodes.PyClassDefNode):
+                name = getattr(inner, "class_name", None) or inner.name
+                self.annotate(inner, f"{prefix}{name}.")
+            elif isinstance(inner, Nodes.DefNode):
+                function = f"{prefix}{inner.name}"
+                for arg in filter(None, [*inner.args, inner.star_arg, inner.starstar_arg]):
+                    arg.annotation = arg.annotation or self._annotation(
+                        arg, f"{function}.{self._name(arg)}"
+                    )
+                inner.return_type_annotation = inner.return_type_annotation or self._annotation(
+                    inner, f"{function}.return"
+                )
+
+    @staticmethod
+    def _name(arg: Any) -> str:
+        """The name of an argument, which the parser takes for a type where it stands alone."""
+        return getattr(arg, "name", "") or arg.declared_name() or str(arg.base_type.name)
+
+    def _annotation(self, node: Any, name: str) -> Any:
+        text = self._types.get(name)
+        if text is None:
+            return None
+        literal = ExprNodes.UnicodeNode(node.pos, value=EncodedString(text))
+        annotation = ExprNodes.AnnotationNode(node.pos, ExprNodes.NoneNode(node.pos), literal)
+        annotation.untyped = True
+        return annotation
+
+
+def parse_with_types(context: Context) -> Any:
+    """The first step of a compilation: what Cython parses, with the types of the stub."""
+    parse = PARSER(context)
+
+    def stage(source: Any) -> Any:
+        tree = parse(source)
+        StubTypes(stub_of(source.source_desc.filename)).annotate(tree)
+        return tree
+
+    return stage
+
+
+PARSER, Pipeline.parse_stage_factory = Pipeline.parse_stage_factory, parse_with_types
 
 
 class Progress:
@@ -187,14 +272,14 @@ class Build(build_ext):
                     progress.add(work[index])
 
     def is_stale(self, module: Extension, tree: DependencyTree) -> bool:
-        """Whether a source, a declaration it depends on or a header is younger than the result."""
+        """Whether a source, what it depends on, or this program is younger than the result."""
         source = module.sources[0]
         c_file = (C_FOLDER / source).with_suffix(".c")
         if self.force or self.c_only or not file_generated_by_this_cython(str(c_file)):
             return True
         ages = [Path(path).stat().st_mtime for path in [c_file, *HEADERS]]
         if module.name != SHARED:
-            ages.append(tree.newest_dependency(source)[0])
+            ages += [tree.newest_dependency(source)[0], age_of_types(source)]
         result = Path(self.get_ext_fullpath(module.name))
         return not result.exists() or result.stat().st_mtime < max(ages)
 
@@ -206,7 +291,10 @@ class Build(build_ext):
         os.dup2(said.fileno(), 1)
         os.dup2(said.fileno(), 2)
         try:
-            module.sources = cythonize([module], quiet=True, **CYTHON)[0].sources
+            source = module.sources[0]
+            c_file = (C_FOLDER / source).with_suffix(".c")
+            old = c_file.exists() and c_file.stat().st_mtime < age_of_types(source)
+            module.sources = cythonize([module], quiet=True, force=old or None, **CYTHON)[0].sources
             if not self.c_only:
                 self.build_extension(module)
         except FAILURES as error:
