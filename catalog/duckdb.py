@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
 
     from aerolog.archive.format.recording_read import Gap
+    from aerolog.catalog.decoders import Decoder
     from aerolog.catalog.index import RecordingCatalog
     from aerolog.catalog.locations import PlacedRecording
 
-FRAMES = "frames"
+FRAMES, MESSAGES, REJECTS = "frames", "messages", "rejects"
 MEMORY_LIMIT = "2GB"
 _PURPOSE = "asking a catalog in SQL"
 _ROWS = 10_000
@@ -46,6 +47,21 @@ _CLOSED = {
     "temp_directory": "",
 }
 
+
+# DuckDB casts bytes to JSON without an error, as null, when a function of JSON gets them.
+_BYTES_ARE_NO_JSON = (
+    "these are bytes and no JSON: write decode(payload) in place of payload, or pass --decoder json"
+    " and query the table messages"
+)
+_MACROS = tuple(
+    f"""CREATE MACRO "{name}"(value, path) AS CASE WHEN typeof(value) = 'BLOB'
+    THEN error('{_BYTES_ARE_NO_JSON}') ELSE system.main.{function}(value, path) END"""
+    for name, function in (
+        ("->>", "json_extract_string"),
+        ("json_extract_string", "json_extract_string"),
+        ("json_extract", "json_extract"),
+    )
+)
 
 # DuckDB's text for an error that one of our streams raised.
 _OURS = re.compile(r"failed: [\w ]+: (.*)\. Detail: Python exception")
@@ -113,6 +129,7 @@ class CatalogQueries(Resource):
         allowed_dirs: Sequence[str | Path] = (),
         memory_limit: str = MEMORY_LIMIT,
         skip_damage: bool = False,
+        decoder: Decoder | None = None,
     ) -> None:
         """Register the tables; nothing is read yet.
 
@@ -121,10 +138,13 @@ class CatalogQueries(Resource):
             allowed_dirs: folders whose files queries may read, and to which they may COPY.
             memory_limit: the most memory that DuckDB may use, such as ``2GB``.
             skip_damage: True goes on behind what is damaged or missing, which is then in ``gaps``.
+            decoder: of payloads; queries then have the tables ``messages``, with the columns that
+                it decodes, and ``rejects``. One that infers its schema reads messages for that.
 
         Raises:
             MissingExtraError: DuckDB or Arrow is not installed.
             QueryError: DuckDB rejects the limit or a folder.
+            DecoderError: the decoder's schema cannot be inferred.
         """
         self._duckdb = require("duckdb", _PURPOSE)
         self._allows_files = bool(allowed_dirs)
@@ -139,12 +159,28 @@ class CatalogQueries(Resource):
             for table in Base.metadata.sorted_tables:
                 self._connection.register(table.name, CatalogTable(catalog, table))
             self._connection.register(FRAMES, self._frames)
+            for name, dataset in self._decoded(decoder).items():
+                self._connection.register(name, dataset)
+            for macro in _MACROS:
+                self._connection.execute(macro)
             folders = [str(Path(folder).absolute()) for folder in allowed_dirs]
             self._connection.execute("SET allowed_directories = ?", [folders])
             self._connection.execute("SET enable_external_access = false")
             self._connection.execute("SET lock_configuration = true")
         except self._duckdb.Error as error:
             raise QueryError(_first_line(error)) from error
+
+    def _decoded(self, decoder: Decoder | None) -> dict[str, LazyDataset]:
+        """The tables of decoded messages and of rejects."""
+        if decoder is None:
+            return {}
+        from aerolog.catalog.arrow.decoded_dataset import DecodedDataset
+
+        messages = DecodedDataset(self._frames, decoder)
+        return {
+            MESSAGES: messages,
+            REJECTS: DecodedDataset(self._frames, messages.decoder, rejects=True),
+        }
 
     @property
     def gaps(self) -> dict[PlacedRecording, list[Gap]]:

@@ -193,6 +193,14 @@ class ArrowRecording(Resource):
         self.gaps: list[Gap] = []
         self.recording = folder.recording(recording_id)
 
+    def __repr__(self) -> str:
+        recording, described = self.recording, self.descriptor
+        return (
+            f"<ArrowRecording {recording.recording_id} of {self._folder.path}: stream"
+            f" {described.stream_id} of {described.stripped_channel}, positions"
+            f" {recording.start_position} to {recording.end_position}>"
+        )
+
     @property
     def descriptor(self) -> RecordingDescriptor:
         """The recording's catalog entry."""

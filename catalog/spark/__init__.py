@@ -7,6 +7,7 @@ FOLDER).load()``. ``docs/catalog/spark.md`` lists short names and options. The p
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from aerolog.catalog.extras import require
@@ -20,6 +21,12 @@ SHORT_NAMES = (
     "aerolog_payloads",
     "aerolog_rejects",
     "aerolog_recordings",
+)
+
+# PySpark says this at each start and each toPandas() with a pandas that works, and is tested, with
+# what this package gives.
+warnings.filterwarnings(
+    "ignore", message="PySpark does not yet fully support pandas", category=FutureWarning
 )
 
 

@@ -8,7 +8,7 @@ import typer
 from aerolog.tools.catalog.catalog_group import app
 from aerolog.tools.catalog.options import CatalogOptions, open_catalog
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import JsonOption, SkipDamageOption, grouped
+from aerolog.tools.command_line.options import DecoderOptions, JsonOption, SkipDamageOption, grouped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     examples=(
         'catalog sql "SELECT * FROM recordings" --archive-dir archive',
         'catalog sql "SELECT count(*) FROM frames" --archive-dir archive',
+        'catalog sql "SELECT sum(price) FROM messages" --decoder json --archive-dir archive',
         "catalog sql - --catalog sqlite:///fleet.db --json < question.sql",
     ),
 )
@@ -45,6 +46,7 @@ def sql(
         str, typer.Option("--memory", metavar="SIZE", help="Memory that DuckDB may use.")
     ] = "2GB",
     skip_damage: SkipDamageOption = False,
+    decoding: DecoderOptions,
     as_json: JsonOption = False,
     catalog: CatalogOptions,
 ) -> None:
@@ -52,8 +54,10 @@ def sql(
 
     Tables: recordings, segments, streams, archives, tags, names, lineage, exports, ... and frames,
     whose rows are messages: recording_id, position, session_id, stream_id, payload, ...,
-    archive_fk. Bounds of recording, stream, session and position choose what is read. Other files
-    and settings are out of reach. JSON: an object a line; bytes that are no text are in base64.
+    archive_fk. A payload is bytes: decode(payload)->>'NAME' gets at a field of JSON, and with
+    --decoder the tables messages and rejects have what is decoded. Bounds of recording, stream,
+    session and position choose what is read. Other files and settings are out of reach. JSON: an
+    object a line; bytes that are no text are in base64.
     """
     from aerolog.catalog.duckdb import CatalogQueries
 
@@ -65,6 +69,7 @@ def sql(
             allowed_dirs=allow_files or (),
             memory_limit=memory,
             skip_damage=skip_damage,
+            decoder=decoding.make_decoder(),
         ) as queries,
     ):
         try:

@@ -319,6 +319,49 @@ class ChangeOptions:
     as_json: JsonOption = False
 
 
+@dataclass(frozen=True, slots=True)
+class DecoderOptions:
+    """How payloads are decoded."""
+
+    decoder: Annotated[
+        str | None,
+        typer.Option(
+            "--decoder",
+            metavar="NAME",
+            help="Decode payloads to columns.",
+        ),
+    ] = None
+    decoder_option: Annotated[
+        list[str] | None,
+        typer.Option("--decoder-option", metavar="KEY=VALUE", help="Of the decoder."),
+    ] = None
+
+    def make_decoder(self) -> Any:
+        """The decoder that was named, or None.
+
+        Raises:
+            DecoderError: there is no such decoder, or an option is wrong.
+        """
+        options = _pairs(self.decoder_option or [], "--decoder-option")
+        if self.decoder is None:
+            if options:
+                raise typer.BadParameter("--decoder-option needs --decoder")
+            return None
+        from aerolog.catalog.decoders import make_decoder
+
+        return make_decoder(self.decoder, options)
+
+
+def _pairs(given: list[str], name: str) -> dict[str, str]:
+    found = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise typer.BadParameter(f"{name} takes KEY=VALUE, not {text!r}")
+        found[key] = value
+    return found
+
+
 def grouped(command: Callable[..., T]) -> Callable[..., T]:
     """Spreads parameters that are dataclasses of options into options of their own."""
     hints = get_type_hints(command, include_extras=True)

@@ -13,6 +13,7 @@ from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import (
     ArchiveDirOption,
     ArchiveOptions,
+    DecoderOptions,
     JsonOption,
     SkipDamageOption,
     grouped,
@@ -36,16 +37,6 @@ _FORMATS = {
 _PROBLEMS = ("path", "recording_id", "problem")
 
 
-def _pairs(given: list[str], name: str) -> dict[str, str]:
-    found = {}
-    for text in given:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise typer.BadParameter(f"{name} takes KEY=VALUE, not {text!r}")
-        found[key] = value
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class LayoutOptions:
     """Which files an export makes."""
@@ -60,18 +51,6 @@ class LayoutOptions:
             metavar="KEYS",
             help="Folders: recording_id,date,stream_id,archive_id.",
         ),
-    ] = None
-    decoder: Annotated[
-        str | None,
-        typer.Option(
-            "--decoder",
-            metavar="NAME",
-            help="Decode payloads to columns in rows/.",
-        ),
-    ] = None
-    decoder_option: Annotated[
-        list[str] | None,
-        typer.Option("--decoder-option", metavar="KEY=VALUE", help="Of the decoder."),
     ] = None
     fragments: Annotated[
         bool, typer.Option("--fragments", help="A row a fragment, not a message.")
@@ -119,21 +98,6 @@ class LayoutOptions:
             "time_source": self.time_source,
         }
 
-    def make_decoder(self) -> Any:
-        """The decoder that was named, or None.
-
-        Raises:
-            DecoderError: there is no such decoder, or an option is wrong.
-        """
-        options = _pairs(self.decoder_option or [], "--decoder-option")
-        if self.decoder is None:
-            if options:
-                raise typer.BadParameter("--decoder-option needs --decoder")
-            return None
-        from aerolog.catalog.decoders import make_decoder
-
-        return make_decoder(self.decoder, options)
-
 
 @command(
     app,
@@ -171,6 +135,7 @@ def export(
     ] = False,
     skip_damage: SkipDamageOption = False,
     layout: LayoutOptions,
+    decoding: DecoderOptions,
     as_json: JsonOption = False,
     catalog: Annotated[
         str | None,
@@ -194,6 +159,7 @@ def export(
     if bool(ids) + every + bool(search) != 1:
         raise typer.BadParameter("pass recording ids, --all or --search")
     layout.export_options()
+    decoder = decoding.make_decoder()
     _check_place(to)
     with ExitStack() as stack:
         progress = _progress(stack)
@@ -205,10 +171,10 @@ def export(
                     "--skip-damage needs --archive-dir or --catalog: an archive replays nothing"
                     " behind damage"
                 )
-            report = _from_archive(archive, ids, to, layout, progress, replace)
+            report = _from_archive(archive, ids, to, layout, progress, decoder, replace=replace)
         else:
             recordings = _searched(search) if search else ids
-            chosen = {"skip_damage": skip_damage, "replace": replace}
+            chosen = {"skip_damage": skip_damage, "replace": replace, "decoder": decoder}
             report = _from_folder(archive_dir, catalog, recordings, to, layout, progress, chosen)
     for result in report.results:
         _warn(result)
@@ -259,7 +225,6 @@ def _from_folder(
         place,
         recordings,
         to,
-        decoder=layout.make_decoder(),
         catalog=catalog,
         progress=progress,
         **chosen,
@@ -279,6 +244,8 @@ def _from_archive(
     to: str,
     layout: LayoutOptions,
     progress: "Callable[[ExportProgress], None]",
+    decoder: Any,
+    *,
     replace: bool,
 ) -> "ExportReport":
     from aerolog.catalog.export import ExportOptions
@@ -295,7 +262,7 @@ def _from_archive(
             [(source, recording_id) for recording_id in wanted],
             open_store(to),
             ExportOptions(**layout.export_options()),
-            decoder=layout.make_decoder(),
+            decoder=decoder,
             request=Request(progress=progress, replace=replace),
         )
 

@@ -47,6 +47,15 @@ def test_the_schema_is_the_documented_one() -> None:
     ]
 
 
+def test_a_recording_says_what_it_is(folder: Path) -> None:
+    with open_recording(folder, 0) as recording:
+        end = recording.recording.end_position
+        channel = recording.descriptor.stripped_channel
+        assert repr(recording) == (
+            f"<ArrowRecording 0 of {folder}: stream 5 of {channel}, positions 0 to {end}>"
+        )
+
+
 def test_a_table_holds_every_message_and_column(folder: Path) -> None:
     with open_recording(folder, 0) as recording:
         table = recording.to_arrow()

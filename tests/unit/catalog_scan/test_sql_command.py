@@ -110,3 +110,69 @@ def test_what_is_behind_damage_is_read_with_a_word(archive: Path, capfd) -> None
     assert code == 0
     assert 0 < json.loads(out)["n"] < 2003
     assert f"recording 1 of {archive}: positions 65536 to 131072 cannot be read: " in err
+
+
+PRICES = [b'{"symbol":"AB","price":2.5}', b"no JSON", b'{"symbol":"CD","price":4}']
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> Path:
+    folder = tmp_path / "prices"
+    folder.mkdir()
+    builder = RecordingBuilder()
+    for payload in PRICES:
+        builder.add(payload)
+    builder.write(folder)
+    with RecordingCatalog.open(archive_dir=folder) as catalog:
+        sync_folder(catalog, folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "payload->>'price'",
+        "f.payload ->> '$.price'",
+        "json_extract_string(payload, 'price')",
+        "json_extract(payload, '$.price')",
+    ],
+)
+def test_json_in_bytes_is_no_silent_null(prices: Path, capfd, asked: str) -> None:
+    code, out, err = run(capfd, f"SELECT {asked} FROM frames f", "--archive-dir", str(prices))
+    assert (code, out) == (1, "")
+    assert "these are bytes and no JSON: write decode(payload) in place of payload" in err
+    decoded = asked.replace("f.payload", "payload").replace("payload", "decode(payload)")
+    query = f"SELECT {decoded} AS price FROM frames WHERE position <> 128"
+    code, out, _ = run(capfd, query, "--archive-dir", str(prices), "--json")
+    assert code == 0
+    assert [json.loads(line)["price"] for line in out.splitlines()] == ["2.5", "4"]
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--decoder-option", "schema=symbol string, price double"]]
+)
+def test_a_decoder_gives_the_messages_their_columns(
+    prices: Path, capfd, options: list[str]
+) -> None:
+    def asked(query: str) -> list[dict]:
+        code, out, err = run(
+            capfd, query, "--archive-dir", str(prices), "--json", "--decoder", "json", *options
+        )
+        assert (code, err) == (0, "")
+        return [json.loads(line) for line in out.splitlines()]
+
+    assert asked("SELECT sum(price) AS s FROM messages") == [{"s": 6.5}]
+    assert asked(
+        "SELECT m.symbol, r.start_position FROM messages m"
+        " JOIN recordings r USING (archive_fk, recording_id) WHERE position > 64 AND price > 3"
+    ) == [{"symbol": "CD", "start_position": 0}]
+    (reject,) = asked("SELECT * FROM rejects")
+    assert (reject["position"], reject["payload"]) == (128, "no JSON")
+    assert reject["reason"].startswith("not JSON")
+    assert reject["archive_fk"] == 1
+
+
+def test_a_decoder_that_does_not_exist_is_told(prices: Path, capfd) -> None:
+    code, _, err = run(capfd, "SELECT 1", "--archive-dir", str(prices), "--decoder", "morse")
+    assert code != 0
+    assert "morse" in err
