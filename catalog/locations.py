@@ -37,6 +37,7 @@ __all__ = [
     "local_folder",
     "open_place",
     "recordings_of",
+    "refuse_unknown",
     "without_secrets",
 ]
 
@@ -216,12 +217,21 @@ def check_known(archives: Iterable[str], choice: Choice) -> None:
     )
     places = list(archives)
     known = {found.recording_id for place in places for found in recordings_of(place, only_ids)}
-    unknown = [each for each in dict.fromkeys(choice.recording_ids) if each not in known]
+    refuse_unknown(choice.recording_ids, known, ", ".join(map(without_secrets, places)))
+
+
+def refuse_unknown(recording_ids: Iterable[int], known: set[int], where: str) -> None:
+    """Raise an error that names the ids that are not known.
+
+    Raises:
+        ArchiveError: UNKNOWN_RECORDING.
+    """
+    unknown = [each for each in dict.fromkeys(recording_ids) if each not in known]
     if unknown:
         raise ArchiveError(
             ArchiveErrorCode.UNKNOWN_RECORDING,
             f"unknown recording id{'s' * (len(unknown) > 1)}: {', '.join(map(str, unknown[:10]))}"
-            f"{', ...' if len(unknown) > 10 else ''} in {', '.join(map(without_secrets, places))}",
+            f"{', ...' if len(unknown) > 10 else ''} in {where}",
         )
 
 

@@ -193,5 +193,6 @@ def _cut(
         -1,
         lost,
         f"mark recording {recording_id} INVALID: it is damaged in its middle, and nothing sound is"
-        " cut off (copy what is readable first; archive-tool mark-valid takes it back)",
+        " cut off (aerolog export --skip-damage copies what is readable; archive-tool mark-valid"
+        " takes it back)",
     )

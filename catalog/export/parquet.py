@@ -19,7 +19,7 @@ from aerolog.catalog.export.plan import Request
 from aerolog.catalog.export.sources import folder_source
 from aerolog.catalog.export.store import open_store
 from aerolog.catalog.extras import require
-from aerolog.catalog.locations import Choice, is_catalog_url, recordings_of
+from aerolog.catalog.locations import Choice, is_catalog_url, recordings_of, without_secrets
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def _searched(
     """Recordings that a search finds; only those of the place's archive if that is a folder."""
     from aerolog.catalog.index import RecordingCatalog
     from aerolog.catalog.index.journal import place_of
-    from aerolog.catalog.index.search import search
+    from aerolog.catalog.index.search import check_ids, search
 
     if not is_catalog_url(place):
         wanted = dataclasses.replace(wanted, archive=place_of(place))
@@ -240,4 +240,5 @@ def _searched(
             catalog = stack.enter_context(RecordingCatalog.open(archive_dir=place))
         elif isinstance(catalog, str):
             catalog = stack.enter_context(RecordingCatalog.open(catalog))
+        check_ids(catalog, wanted, without_secrets(place))
         return [(found.place, found.recording_id) for found in search(catalog, wanted)]

@@ -114,6 +114,26 @@ def search(catalog: RecordingCatalog, wanted: Search) -> list[FoundRecording]:
         return [one for chunk in _chunks(keys) for one in _found(session, chunk)]
 
 
+def check_ids(catalog: RecordingCatalog, wanted: Search, where: str) -> None:
+    """Check that each id of a search is that of a recording, whatever its other conditions are.
+
+    Args:
+        catalog: that is searched.
+        wanted: whose ids are checked; those of recordings that are gone are known too.
+        where: the catalog's name for the message.
+
+    Raises:
+        ArchiveError: UNKNOWN_RECORDING.
+        Exception: as for `search`.
+    """
+    from aerolog.catalog.locations import refuse_unknown
+
+    if wanted.recording_ids is not None:
+        only_ids = Search(recording_ids=wanted.recording_ids, archive=wanted.archive, order="id")
+        known = {found.recording_id for found in search(catalog, only_ids)}
+        refuse_unknown(wanted.recording_ids, known, where)
+
+
 def _chunks(keys: list[int]) -> Iterator[list[int]]:
     for at in range(0, len(keys), _CHUNK):
         yield keys[at : at + _CHUNK]

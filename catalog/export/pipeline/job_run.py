@@ -46,10 +46,10 @@ from aerolog.catalog.index.job_runs import (
     load_marks,
 )
 from aerolog.catalog.index.recording_catalog import RecordingCatalog
-from aerolog.catalog.index.search import search
+from aerolog.catalog.index.search import check_ids, search
 from aerolog.catalog.index.search_text import parse_search
 from aerolog.catalog.locations import local_folder, open_place, without_secrets
-from aerolog.transport.errors import AerologError
+from aerolog.transport.errors import AerologError, ArchiveError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -439,8 +439,9 @@ def _planned(
 ) -> Plan:
     try:
         wanted = parse_search(dict(job.conditions))
+        check_ids(catalog, wanted, "the catalog")
         found = search(catalog, wanted)
-    except SearchError as error:
+    except (SearchError, ArchiveError) as error:
         raise JobFileError(job.path, "recordings", str(error)) from error
     return make_plan(
         found,

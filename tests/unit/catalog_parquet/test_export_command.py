@@ -224,3 +224,15 @@ def test_a_place_that_looks_like_something_else_is_asked_about(
     monkeypatch.setattr("sys.stdin", Terminal(""))
     assert main(arguments) == 0
     assert "looks like" not in capfd.readouterr().err
+
+
+def test_an_id_that_is_not_there_is_an_error_in_a_search_too(
+    archive: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["catalog", "sync", "--archive-dir", str(archive)]) == 0
+    to = ["--to", str(tmp_path / "out"), "--archive-dir", str(archive)]
+    for wanted in (["0", "99"], ["--search", "id=99"]):
+        assert main(["export", *wanted, *to]) == 1
+        assert "unknown recording id: 99" in capfd.readouterr().err
+        assert not (tmp_path / "out").exists()
+    assert main(["export", "--search", "id=1", *to]) == 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 from pipelines_here import (
+    JOB,
     HereExecutor,
     lengthen,
     loaded_numbers,
@@ -493,3 +494,10 @@ def test_a_damaged_commit_is_named(home: Path) -> None:
     manifest.write_text(manifest.read_text().replace("recording_id", "recording_ix"))
     with pytest.raises(TargetError, match=r"commit 00000001\.json does not match its checksum"):
         run_here(path)
+
+
+def test_an_id_that_is_not_there_is_named(home: Path) -> None:
+    numbers(0, 10).write(home / "archive")
+    with pytest.raises(JobFileError, match="recordings: unknown recording id: 99 in the catalog"):
+        run_here(write_job(home, text=JOB + "[recordings]\nid = [0, 99]\n"))
+    assert run_here(write_job(home, text=JOB + "[recordings]\nid = [0]\n")).rows == 10
