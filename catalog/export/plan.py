@@ -180,7 +180,8 @@ class Planner:
             return from_position
         growing = recording.descriptor.is_active or until < end
         if self._options.partitioned and self._options.assemble and growing:
-            return last_message_end(recording, from_position, until)
+            skips = self._request.skip_damage
+            return last_message_end(recording, from_position, until, skip_damage=skips)
         return until
 
     def _check_identity(self, job: Job) -> None:

@@ -162,26 +162,30 @@ class FolderRecording:
         return settled_times(self._recording, self._time_source)
 
 
-def last_message_end(recording: SourceRecording, from_position: int, until_position: int) -> int:
+def last_message_end(
+    recording: SourceRecording, from_position: int, until_position: int, *, skip_damage: bool
+) -> int:
     """The last position in a range that is behind a message and before the next one.
 
     Looks at the frames of one term at most: no message goes from one term into the next.
     """
     term_length = recording.descriptor.term_buffer_length
     found = max(from_position, until_position - until_position % term_length)
+    totals = ScanTotals(found)
     try:
         for batch in recording.batches(
             ("position",),
             from_position=found,
             until_position=until_position,
             assemble=True,
-            totals=ScanTotals(found),
+            totals=totals,
+            skip_damage=skip_damage,
         ):
             found = batch.column(0)[-1].as_py()
     except FileFormatError:
         # The export itself will come to the damage, and tell it.
         return until_position
-    return found
+    return max([found, *(gap.until_position for gap in totals.gaps)])
 
 
 class FolderSource:

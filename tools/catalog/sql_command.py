@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     examples=(
         'catalog sql "SELECT * FROM recordings" --archive-dir archive',
         'catalog sql "SELECT count(*) FROM frames" --archive-dir archive',
-        'catalog sql "SELECT sum(price) FROM messages" --decoder json --archive-dir archive',
+        'catalog sql "SELECT * FROM messages" --decoder json --archive-dir DIR',
         "catalog sql - --catalog sqlite:///fleet.db --json < question.sql",
     ),
 )

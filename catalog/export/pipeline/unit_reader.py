@@ -116,8 +116,10 @@ class _Reader:
         for gap in totals.gaps:
             yield self.note(REJECT, part, gap.text, gap.from_position)
         # A message that is not whole yet at the end of a live recording is left to the next run.
-        unfinished = part.is_active and totals.skipped_fragments and not totals.gaps
-        until = int(self._ends[-1]) if unfinished else part.until_position
+        # It begins behind the last whole message, or behind a gap.
+        unfinished = part.is_active and totals.skipped_fragments
+        behind = max([int(self._ends[-1]), *(gap.until_position for gap in totals.gaps)])
+        until = behind if unfinished else part.until_position
         first = fingerprint_start(self._ends)
         loaded = RangeEntry(
             archive=self._unit.place,

@@ -160,6 +160,33 @@ def test_a_message_that_is_half_recorded_is_exported_when_it_is_whole(
     assert check_export(out).rows == 51
 
 
+def test_a_message_that_is_half_recorded_behind_damage_is_exported_when_it_is_whole(
+    empty_archive: Path, out: Path
+) -> None:
+    builder = filled(MESSAGES)
+    start = builder.position
+    builder.add(b"m" * 5000)
+    builder.write(empty_archive, stopped=False)
+    ends = positions(MESSAGES)
+    cut = ends[40]
+    first = empty_archive / "0-0.rec"
+    first.write_bytes(first.read_bytes()[:cut].ljust(65536, b"\0"))
+    for until in (start + 1408, start + 2816):
+        run(empty_archive, out, until_positions={0: until}, skip_damage=True)
+    assert run(empty_archive, out, skip_damage=True).complete
+    found = [
+        value
+        for path in sorted((out / "recording_id=0").iterdir())
+        for value in read(path)["payload"].to_pylist()
+    ]
+    assert found[-1] == b"m" * 5000
+    assert found[:-1] == [
+        message for message, end in zip(MESSAGES, ends, strict=True) if end <= cut or end > 65536
+    ]
+    (missing,) = check_export(out).missing
+    assert (missing.from_position, missing.until_position) == (cut, 65536)
+
+
 def test_fragments_end_anywhere(empty_archive: Path, out: Path) -> None:
     builder = filled([b"m" * 5000] * 3)
     builder.write(empty_archive, stopped=False)
