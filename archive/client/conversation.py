@@ -8,6 +8,7 @@ persistent subscription or a replication.
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from aerolog.transport.errors import ArchiveError
 
 T = TypeVar("T")
+_LOG: Final = logging.getLogger("aerolog.archive.client")
 #: How often a client without requests reads: an archive ends sessions that do not read its pings.
 TEND_INTERVAL_NS: Final = 100_000_000
 
@@ -90,6 +92,12 @@ class Conversation:
             session.inherit(self.session)
         session.stats.sessions += 1
         self.session = session
+        _LOG.debug(
+            "control session %d: connected to archive %d on %s",
+            session.control_session_id,
+            session.archive_id,
+            self.options.request_channel,
+        )
 
     def reconnect(self) -> Steps[None]:
         """End the session and connect anew; callers that ask at the same time share one attempt."""
@@ -245,6 +253,8 @@ class Conversation:
         if self.aeron.conductor.forked:  # the session is the parent's
             return
         if self.session is not None:
+            if not self.session.closed:
+                _LOG.debug("control session %d: closed", self.session.control_session_id)
             self.session.close()
         if self._renew is not None:
             self.aeron.close()

@@ -80,6 +80,7 @@ class MadeUpDriver:
     recordings: list[RecordingFigures] = field(default_factory=list)
     replays: list[ReplayFigures] = field(default_factory=list)
     archive: ArchiveFigures | None = None
+    stopped: list[RecordingFigures] = field(default_factory=list)
     at_ns: int = 5 * SECOND_NS
     closed: bool = False
 
@@ -182,6 +183,7 @@ class MadeUpDriver:
             tuple(self.replays),
             self.archive,
             tuple(self.archive_errors),
+            tuple(self.stopped),
         )
 
     def close(self) -> None:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 _ESCAPE: Final = 0x1B
 #: Of cursor keys: what comes behind the escape and its bracket.
-_CURSOR: Final = {b"A": "up", b"B": "down", b"C": "right", b"D": "left"}
+_CURSOR: Final = {
+    b"A": "up", b"B": "down", b"C": "right", b"D": "left", b"H": "home", b"F": "end",
+    b"1~": "home", b"4~": "end", b"5~": "page up", b"6~": "page down",
+}  # fmt: skip
 #: The process stops or ends there without a chance to put the terminal back.
 _PUT_BACK_AT: Final = (signal.SIGTSTP, signal.SIGQUIT)
 _BACKGROUND_LOOK_S: Final = 0.5
@@ -51,7 +54,8 @@ class Keyboard:
         """Make one.
 
         Args:
-            on_key: called with a character, or with up, down, left, right.
+            on_key: called with a character, or with up, down, left, right, home, end, page up,
+                page down.
             fd: the terminal; standard input when None.
         """
         self._on_key = on_key
@@ -165,8 +169,8 @@ def keys_of(data: bytes) -> list[str]:
                 end += 1
                 while end < len(data) and not 0x40 <= data[end] <= 0x7E:
                     end += 1
-            name = _CURSOR.get(data[end : end + 1])
-            if name is not None and end == at + 2:
+            name = _CURSOR.get(data[at + 2 : end + 1])
+            if name is not None:
                 keys.append(name)
             at = end + 1
         else:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Final, Self
 
 from aerolog.tools.terminal.terminal_text import fit
+from aerolog.transport.concurrent.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -65,6 +67,68 @@ def _shown(line: str, columns: int | None = None, *, styled: bool) -> str:
     return f"\x1b[{line.style}m{text[: line.length]}{_PLAIN}{text[line.length :]}"
 
 
+class Screen:
+    """The part of the last look's lines that a terminal shows; keys move it.
+
+    Keys may come on a thread of their own. `changed` is set by each that does something.
+    """
+
+    def __init__(self, *, has_keys: bool) -> None:
+        self.changed = threading.Event()
+        self.ended = False
+        self._has_keys = has_keys
+        self._first = 0
+        self._room = 1
+        self._lines: Sequence[str] = ()
+
+    def press(self, key: str) -> None:
+        """Do what a key says; others are passed over."""
+        steps = {
+            "up": -1, "k": -1, "down": 1, "j": 1, "page up": -self._room, "b": -self._room,
+            "page down": self._room, " ": self._room, "home": -self._first, "g": -self._first,
+            "end": len(self._lines), "G": len(self._lines),
+        }  # fmt: skip
+        if key in {"q", "Q"}:
+            self.ended = True
+        elif key in steps:
+            self._first += steps[key]
+        else:
+            return
+        self.changed.set()
+
+    def painted(self, lines: Sequence[str] | None = None) -> str:
+        """The text that paints a look over the one before, None for the same one again.
+
+        Lines are cut to the terminal, and nothing of the old ones is left.
+        """
+        import shutil
+
+        if lines is not None:
+            self._lines = lines
+        lines = self._lines
+        styled = _has_styles()
+        columns, height = shutil.get_terminal_size()
+        room = self._room = max(1, height - 1)
+        total = len(lines)
+        if total > room:
+            self._room = max(1, room - 1)
+            self._first = first = min(max(self._first, 0), total - self._room)
+            lines = [*lines[first : first + self._room], self._place(first, total)]
+        else:
+            self._first = 0
+        return (
+            _HOME
+            + "".join(f"{_shown(line, columns, styled=styled)}{_REST_OF_LINE}\n" for line in lines)
+            + _REST_OF_SCREEN
+        )
+
+    def _place(self, first: int, total: int) -> str:
+        if not self._has_keys:
+            return f"... {total - self._room} more lines: filter, or print them to a pipe"
+        last = first + self._room
+        return f"{first + 1}-{last} of {total}: up, down, space, b, g, G scroll, q quits"
+
+
 class Schedule:
     """How often to look.
 
@@ -98,37 +162,45 @@ class Schedule:
             print_json(look())
 
     def _repaint(self, look: Callable[[], Iterable[str]]) -> None:
-        _write(_HIDE_CURSOR + _CLEAR)
-        try:
-            self._repeat(lambda: _write(_painted(list(look()))))
-        finally:
-            _write(_SHOW_CURSOR)
+        from contextlib import ExitStack
 
-    def _repeat(self, once: Callable[[], None]) -> None:
+        from aerolog.tools.terminal.keyboard import Keyboard, keys_can_be_read
+
+        has_keys = keys_can_be_read()
+        screen = Screen(has_keys=has_keys)
+        with ExitStack() as stack:
+            stack.callback(_write, _SHOW_CURSOR)
+            if has_keys:
+                stack.enter_context(Keyboard(screen.press))
+            _write(_HIDE_CURSOR + _CLEAR)
+            self._repeat(
+                lambda: _write(screen.painted(list(look()))),
+                lambda seconds: _scroll(screen, seconds) if has_keys else time.sleep(seconds),
+            )
+
+    def _repeat(
+        self, once: Callable[[], None], wait: Callable[[float], object] | None = None
+    ) -> None:
+        """Look until all looks are done, or until a wait returns true."""
         looks = 0
         while True:
             once()
             looks += 1
-            if looks == self.updates:
+            if looks == self.updates or (wait or time.sleep)(self.interval_s):
                 return
-            time.sleep(self.interval_s)
 
 
-def _painted(lines: Sequence[str]) -> str:
-    """A screen over the one before: cut to the terminal, nothing of the old one left."""
-    import shutil
-
-    styled = _has_styles()
-    columns, height = shutil.get_terminal_size()
-    room = max(1, height - 1)
-    if len(lines) > room:
-        left = len(lines) - room + 1
-        lines = [*lines[: room - 1], f"... {left} more lines: filter, or print them to a pipe"]
-    return (
-        _HOME
-        + "".join(f"{_shown(line, columns, styled=styled)}{_REST_OF_LINE}\n" for line in lines)
-        + _REST_OF_SCREEN
-    )
+def _scroll(screen: Screen, seconds: float) -> bool:
+    """Repaint when a key has moved the screen, until it is time; whether a key has ended it."""
+    clock = SystemClock()
+    deadline_ns = clock.now_ns() + round(seconds * 1e9)
+    while not screen.ended:
+        left = (deadline_ns - clock.now_ns()) / 1e9
+        if left <= 0 or not screen.changed.wait(left):
+            break
+        screen.changed.clear()
+        _write(screen.painted())
+    return screen.ended
 
 
 def _write(text: str) -> None:

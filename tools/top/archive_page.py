@@ -22,7 +22,14 @@ _SOON_S = 3_600
 
 
 def _kind(row: RecordingTrack) -> str:
-    return "replay" if isinstance(row.figures, ReplayFigures) else "record"
+    if isinstance(row.figures, ReplayFigures):
+        return "replay"
+    return "stopped" if is_stopped(row) else "record"
+
+
+def is_stopped(row: RecordingTrack) -> bool:
+    """Whether it is a recording that is not written any more."""
+    return row.key[0] == "stopped"
 
 
 def _id(row: RecordingTrack) -> Piece:
@@ -135,7 +142,7 @@ _COLUMNS: tuple[Column[RecordingTrack], ...] = (
 
 
 class ArchivePage(TablePage[RecordingTrack]):
-    """Recordings and replays that run now; above them the archive's directory."""
+    """Recordings and replays, those that run first; above them the archive's directory."""
 
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(

@@ -21,7 +21,11 @@ from aerolog.tools.top.measurement import (
     DriverState,
     Reading,
 )
-from aerolog.tools.top.running_sessions import ReplayFinder, recordings_of
+from aerolog.tools.top.running_sessions import (
+    ReplayFinder,
+    recordings_of,
+    stopped_recordings,
+)
 from aerolog.tools.top.stream_tracker import StreamsFollower
 from aerolog.tools.top.text_lines import clean
 from aerolog.tools.views import counter_keys
@@ -93,12 +97,8 @@ class LiveSource:
         self._follower.take(snapshot)
         self._look_seldom(view, at_ns)
         catalog = self._archive.look() if self._archive is not None else _NO_CATALOG
-        recordings = recordings_of(
-            snapshot,
-            catalog.descriptors,
-            catalog.archive_id,
-            {recording_id: one.state for recording_id, one in catalog.health.items()},
-        )
+        health = {recording_id: one.state for recording_id, one in catalog.health.items()}
+        recordings = recordings_of(snapshot, catalog.descriptors, catalog.archive_id, health)
         written = {
             one.recording_id: one.position
             for one in recordings
@@ -121,6 +121,7 @@ class LiveSource:
             ),
             self._archive.figures(wall_ms, catalog, written) if self._archive is not None else None,
             self._archive_errors,
+            stopped_recordings(catalog.descriptors, catalog.archive_id, written, health),
         )
 
     def _opened(self) -> DriverView:

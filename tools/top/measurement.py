@@ -66,7 +66,7 @@ class CycleHistogram:
 
 @dataclass(frozen=True, slots=True)
 class RecordingFigures:
-    """A recording that is written now.
+    """A recording that is written now, or one that has stopped.
 
     Attributes:
         recording_id: the id in the recording's archive.
@@ -76,7 +76,7 @@ class RecordingFigures:
         channel: the channel that the archive knows, or else the stream's.
         start_position: None when no archive directory is looked at.
         position: recorded up to.
-        counter_id: the id of the position counter.
+        counter_id: the id of the position counter, -1 of a recording that has stopped.
         health: what is known of its soundness, empty while nothing is.
     """
 
@@ -170,6 +170,7 @@ class Reading:
         recordings: being written now.
         replays: running now.
         archive: None when no archive directory is looked at.
+        stopped: recordings of that directory that are not written any more.
     """
 
     at_ns: int
@@ -186,6 +187,7 @@ class Reading:
     replays: Sequence[ReplayFigures] = ()
     archive: ArchiveFigures | None = None
     archive_errors: Sequence[ObservedError] = ()
+    stopped: Sequence[RecordingFigures] = ()
 
 
 class Source(Protocol):

@@ -6,6 +6,7 @@ whose channel says at which position it begins; the recording is the one of the 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.top.measurement import RecordingFigures, ReplayFigures
@@ -14,7 +15,7 @@ from aerolog.transport.errors import ChannelUriError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _REPLAY_SESSIONS: Final = 112
 _ANY_OF_ARCHIVE: Final = frozenset({101, 102, 103, 104, 111, _REPLAY_SESSIONS})
 _RECORDING_LABEL: Final = "rec-pos:"
+#: So many stopped recordings are listed at most: each look draws and sorts all of them.
+_STOPPED_MAX: Final = 1_000
 
 Terms = tuple[int, int]
 """Initial term id and term length: what a replay has in common with its recording."""
@@ -62,6 +65,41 @@ def recordings_of(
             )
         )
     return found
+
+
+def stopped_recordings(
+    catalog: Mapping[int, RecordingDescriptor],
+    archive_id: int | None,
+    written: Container[int],
+    health: Mapping[int, str],
+) -> list[RecordingFigures]:
+    """The recordings that have stopped, the latest ones of a long catalog.
+
+    Args:
+        catalog: descriptors by recording id.
+        archive_id: the id of the archive that has the catalog.
+        written: ids of the recordings that are written now.
+        health: the state of each recording by its id, in a word.
+    """
+    stopped = (
+        one
+        for one in sorted(catalog.values(), key=lambda one: one.recording_id, reverse=True)
+        if not one.is_active and one.recording_id not in written
+    )
+    return [
+        RecordingFigures(
+            one.recording_id,
+            archive_id,
+            one.session_id,
+            one.stream_id,
+            one.stripped_channel,
+            one.start_position,
+            one.stop_position,
+            -1,
+            health.get(one.recording_id, ""),
+        )
+        for one in islice(stopped, _STOPPED_MAX)
+    ]
 
 
 def _channel(label: str) -> str:

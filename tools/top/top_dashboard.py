@@ -220,7 +220,7 @@ class Dashboard:
     def _figure(self, index: int) -> str:
         """How many there are, behind a page's name."""
         model = self.model
-        figure = (len(model.streams), 0, 0, len(model.errors), len(model.works))[index]
+        figure = (len(model.streams), 0, 0, len(model.errors), model.running_count)[index]
         return f" {number_text.amount(figure)}" if figure else ""
 
     def bottom_line(self, width: int) -> Line:

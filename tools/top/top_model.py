@@ -9,7 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.top.cycles_page import Agent, agents_of
-from aerolog.tools.top.measurement import DriverState, Reading
+from aerolog.tools.top.measurement import DriverState, Reading, ReplayFigures
 from aerolog.tools.top.series import Meter, Series
 from aerolog.tools.views.stream_limits import Limit, limited_by
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         ArchiveFigures,
         DriverFigures,
         RecordingFigures,
-        ReplayFigures,
     )
     from aerolog.tools.views.driver_view import LossEntry, ObservedError
     from aerolog.tools.views.stream_views import StreamView
@@ -165,9 +164,11 @@ class RecordingTrack:
     def key(self) -> tuple[str, int]:
         """What tells it from all others."""
         figures = self.figures
-        if hasattr(figures, "counter_id"):
-            return "rec", figures.counter_id
-        return "replay", figures.registration_id
+        if isinstance(figures, ReplayFigures):
+            return "replay", figures.registration_id
+        if figures.counter_id < 0:
+            return "stopped", figures.recording_id
+        return "rec", figures.counter_id
 
 
 class Model:
@@ -231,7 +232,7 @@ class Model:
         ]
         self._take_streams(reading, interval_s)
         self._take_losses(reading)
-        self._take_works([*reading.recordings, *reading.replays], interval_s)
+        self._take_works([*reading.recordings, *reading.replays, *reading.stopped], interval_s)
         for counter, meter in self.system.items():
             meter.take(reading.snapshot.system(counter), interval_s)
         self._recent.append(reading)
@@ -293,6 +294,11 @@ class Model:
             lost[key] = lost.get(key, 0) + entry.total_bytes_lost
         for (session_id, stream_id, _), track in self.streams.items():
             track.lost = lost.get((session_id, stream_id), 0)
+
+    @property
+    def running_count(self) -> int:
+        """How many recordings and replays run now."""
+        return sum(kind != "stopped" for kind, _ in self.works)
 
     def _take_works(
         self, figures: Iterable[RecordingFigures | ReplayFigures], interval_s: float

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from aerolog.transport.client import connection
 from aerolog.transport.client.client_conductor import ClientConductor
 from aerolog.transport.client.client_counters import Counter, Counters
-from aerolog.transport.client.options import ClientOptions
+from aerolog.transport.client.options import ClientOptions, log_change
 from aerolog.transport.client.publication import ExclusivePublication, Publication
 from aerolog.transport.client.registration import Kind, RegistrationFuture
 from aerolog.transport.client.subscription import Subscription
@@ -166,6 +166,7 @@ class Aeron(Resource):
                 conductor.logs.release(ready.registration_id)
                 raise
             conductor.publications[publication.registration_id] = publication
+            log_change(client_id, "added", publication)
             return publication
 
         client_id = conductor.client_id
@@ -218,6 +219,7 @@ class Aeron(Resource):
             subscription = Subscription(conductor, ready.correlation_id, text, stream, *handlers)
             subscription.set_channel_status_id(ready.channel_status_id)
             conductor.subscriptions[subscription.registration_id] = subscription
+            log_change(client_id, "added", subscription)
             return subscription
 
         client_id = conductor.client_id

@@ -16,7 +16,7 @@ from aerolog.transport.client import liveness
 from aerolog.transport.client.client_events import ClientClosed, ErrorRaised, Event, EventStream
 from aerolog.transport.client.driver_listener import DriverListener
 from aerolog.transport.client.log_table import LogTable
-from aerolog.transport.client.options import LOG
+from aerolog.transport.client.options import LOG, log_change
 from aerolog.transport.client.registration import Kind, Pending, RegistrationFuture
 from aerolog.transport.errors import (
     AerologError,
@@ -85,6 +85,7 @@ class ClientConductor:
             self.counter_handlers.append(options.on_counter)
         if options.on_counter_gone is not None:
             self.counter_gone_handlers.append(options.on_counter_gone)
+        LOG.debug("client %d: connected to the driver in %s", self.client_id, options.aeron_dir)
 
     # -- what callers may do ---------------------------------------------------------------------
 
@@ -438,6 +439,7 @@ class ClientConductor:
             self.run_handler(handler)
         self.closed = True
         self.liveness.stop()
+        LOG.debug("client %d: closed%s", self.client_id, _because(self.close_reason))
         self.publish(ClientClosed(self.close_reason))
 
     # -- resources -------------------------------------------------------------------------------
@@ -479,6 +481,7 @@ class ClientConductor:
                 return
             self.ensure_usable()
             publication.force_close()
+            log_change(self.client_id, "closed", publication)
             self.publications.pop(publication.registration_id, None)
             self._remove_publication(
                 publication.registration_id, publication.original_registration_id, revoke
@@ -509,6 +512,7 @@ class ClientConductor:
             self.subscriptions.pop(registration_id, None)
             self.drop_images(subscription)
             subscription.force_close()
+            log_change(self.client_id, "closed", subscription)
             self._remove_subscription(registration_id, ())
 
     def subscription_dropped(self, registration_id: int, log_ids: tuple[int, ...]) -> None:
@@ -593,3 +597,7 @@ class ClientConductor:
             stream = reference()
             if stream is not None:
                 stream.put(event)
+
+
+def _because(reason: BaseException | None) -> str:
+    return "" if reason is None else f": {reason}"

@@ -13,6 +13,7 @@ from aerolog.transport.client.client_events import (
     PublicationErrorFrame,
 )
 from aerolog.transport.client.image import Image
+from aerolog.transport.client.options import log_change
 from aerolog.transport.client.registration import Kind, Pending
 from aerolog.transport.errors import (
     AerologError,
@@ -154,6 +155,7 @@ class DriverListener:
             conductor.logs.release(message.correlation_id)
             raise
         subscription.add_image(image)
+        log_change(conductor.client_id, "connected", image)
         conductor.publish(ImageAvailable(subscription, image))
         if subscription.on_image is not None:
             conductor.run_handler(subscription.on_image, image)
@@ -170,6 +172,7 @@ class DriverListener:
 
     def image_gone(self, subscription: Subscription, image: Image) -> None:
         """Tell the subscription's handler; the image is closed and out of the list already."""
+        log_change(self._conductor.client_id, "gone", image)
         self._conductor.publish(ImageUnavailable(subscription, image))
         if subscription.on_image_gone is not None:
             self._conductor.run_handler(subscription.on_image_gone, image)

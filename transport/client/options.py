@@ -61,6 +61,12 @@ PROPERTIES: Final = (*_declare.table, STRICT)
 LOG: Final = logging.getLogger("aerolog.client")
 
 
+def log_change(client_id: int, change: str, resource: object) -> None:
+    """Log that a resource was connected, closed or the like; a log record does not hold it."""
+    if LOG.isEnabledFor(logging.DEBUG):
+        LOG.debug("client %d: %s %s", client_id, change, repr(resource))
+
+
 def default_aeron_dir() -> str:
     """The directory that a driver of this user uses by default.
 

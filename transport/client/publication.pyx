@@ -39,6 +39,7 @@ from aerolog.transport.memory.counters cimport CountersReader
 
 from aerolog.transport.client.channel_counters import channel_status, local_addresses
 from aerolog.transport.client.destination import Destination
+from aerolog.transport.client.options import log_change
 from aerolog.transport.client.send_retry import raise_closed, send_waiting
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import (
@@ -427,6 +428,7 @@ cdef class BasePublication:
             if deadline is not None and self.conductor.monotonic() >= deadline:
                 raise AeronTimeoutError(f"no subscriber of {self!r} within {timeout} s")
             self.conductor.await_work(1_000_000)
+        log_change(self.conductor.client_id, "connected", self)
         return self
 
     # -- destinations ----------------------------------------------------------------------------

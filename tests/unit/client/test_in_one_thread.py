@@ -1,5 +1,6 @@
 """A driver and a client in one thread: nothing runs but what the test turns."""
 
+import logging
 import threading
 from collections.abc import Iterator
 
@@ -114,3 +115,36 @@ def test_a_strict_client_refuses_unknown_names(media_driver):
     properties = Properties.from_command_line(["-Daeron.client.nam=x"], {})
     with pytest.raises(ConfigurationError, match=r"did you mean aeron\.client\.name\?"):
         Aeron(media_driver.aeron_dir, properties=properties, **options)
+
+
+def test_connects_and_closes_are_logged_at_debug(media_driver, caplog):
+    caplog.set_level(logging.DEBUG, "aerolog.client")
+    with Aeron(
+        media_driver.aeron_dir, invoker=True, driver_invoker=media_driver.do_work
+    ) as connected:
+        name = f"client {connected.client_id}: "
+        subscription = connected.add_subscription("aeron:ipc", 1)
+        publication = connected.add_publication("aeron:ipc", 1)
+        publication.wait_connected(30)
+        session = f"session_id={publication.session_id}"
+        image = subscription.wait_connected(30).images[0]
+        of_image = repr(image).removesuffix(">")
+        publication.close()
+        while not image.closed:
+            connected.do_work()
+            media_driver.do_work()
+        subscription.close()
+
+    assert {record.levelno for record in caplog.records} == {logging.DEBUG}
+    told = [message.removeprefix(name) for message in caplog.messages]
+    assert told == [
+        f"connected to the driver in {media_driver.aeron_dir}",
+        "added <Subscription aeron:ipc stream_id=1 images=0>",
+        f"added <Publication aeron:ipc stream_id=1 {session}>",
+        f"connected {of_image}>",
+        f"connected <Publication aeron:ipc stream_id=1 {session}>",
+        f"closed <Publication aeron:ipc stream_id=1 {session} closed>",
+        f"gone {of_image} closed>",
+        "closed <Subscription aeron:ipc stream_id=1 images=0 closed>",
+        "closed",
+    ]

@@ -234,6 +234,57 @@ def test_watching_on_a_terminal_repaints_and_ends_cleanly(busy, number, code) ->
     assert max(len(line.rstrip("\r")) for line in plain.split("\n")) <= 60
 
 
+TERMINAL_OF_ITS_OWN = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_watching_on_a_terminal_scrolls_with_keys(busy) -> None:
+    terminal, theirs = pty.openpty()
+    command = [sys.executable, "-m", "aerolog.tools.main", "stat", "-w", "--interval", "60s"]
+    environ = {**os.environ, "AERON_DIR": str(busy.folder), "COLUMNS": "70", "LINES": "8"}
+    child = subprocess.Popen(
+        [sys.executable, "-c", TERMINAL_OF_ITS_OWN, *command],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env=environ,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    shown = b""
+
+    def place() -> tuple[int, int, int]:
+        nonlocal shown
+        while (found := re.search(rb"(\d+)-(\d+) of (\d+): up, down", shown)) is None:
+            shown += os.read(terminal, 65_536)
+        shown = shown[found.end() :]
+        first, last, total = map(int, found.groups())
+        return first, last, total
+
+    first, last, total = place()
+    assert (first, last) == (1, 6)
+    for key, where in (
+        (b"\x1b[B", (2, 7)),
+        (b"\x1b[A", (1, 6)),
+        (b" ", (7, 12)),
+        (b"\x1b[5~", (1, 6)),
+        (b"G", (total - 5, total)),
+        (b"j", (total - 5, total)),
+        (b"\x1b[H", (1, 6)),
+    ):
+        os.write(terminal, key)
+        assert place() == (*where, total)
+    os.write(terminal, b"q")
+    while rest(terminal):
+        pass
+    _, err = child.communicate(timeout=DEADLINE_S)
+    os.close(terminal)
+    assert (child.returncode, err) == (0, b"")
+
+
 def rest(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65_536)

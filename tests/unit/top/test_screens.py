@@ -85,6 +85,10 @@ def works(driver: MadeUpDriver, turn: int) -> None:
         ReplayFigures(91, 7, 12, 5002, "aeron:ipc", 0, 9_000_000 * turn, 110_000_000, live=True),
         ReplayFigures(92, None, 13, 5003, "aeron:ipc", 4_096, 5_000, None, live=False),
     ]
+    driver.stopped = [
+        RecordingFigures(6, 1, 9, 1001, "aeron:ipc", 0, 123_456_789, -1, "sound"),
+        RecordingFigures(5, 1, 8, 1001, "aeron:ipc", 4_096, 4_096, -1, ""),
+    ]
     driver.archive = ArchiveFigures(
         "/data/archive",
         "archive live",

@@ -108,6 +108,10 @@ def test_streams_recordings_and_replays_are_seen_while_they_run(
                 ),
                 "the replay with the end of its recording",
             )
+            until(lambda: source.look().stopped, "the recording among those that have stopped")
+            [stopped] = source.look().stopped
+            assert (stopped.recording_id, stopped.position) == (0, position)
+            assert (stopped.start_position, stopped.channel) == (0, CHANNEL.partition("?")[0])
         (replay,) = found.replays
         assert (replay.recording_id, replay.start_position, replay.live) == (0, 0, False)
         assert 0 <= replay.position <= position

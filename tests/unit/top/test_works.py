@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from top_driver import MadeUpCounter, MadeUpDriver
 
 from aerolog.archive.format.descriptor import RecordingDescriptor
-from aerolog.tools.top.running_sessions import ReplayFinder, begin_of, recordings_of
+from aerolog.tools.top.running_sessions import (
+    ReplayFinder,
+    begin_of,
+    recordings_of,
+    stopped_recordings,
+)
 from aerolog.tools.views.stream_views import streams
 
 ARCHIVE_CLIENT = 5
@@ -147,3 +152,13 @@ def test_any_value_of_a_term_is_borne(value: str, parameter: str) -> None:
     channel = "|".join(f"{key}={text}" for key, text in (given | {parameter: value}).items())
     begin = begin_of(f"aeron:ipc?{channel}")
     assert begin is None or begin[0] >= 0
+
+
+def test_stopped_recordings_are_the_latest_without_those_that_run() -> None:
+    catalog = {one: recording(one, stop_position=4_096) for one in range(1_200)}
+    catalog[1_300] = recording(1_300, stop_position=-1)
+
+    found = stopped_recordings(catalog, ARCHIVE_ID, {1_199}, {1_198: "sound"})
+
+    assert [one.recording_id for one in found] == list(range(1_198, 198, -1))
+    assert [(one.position, one.health) for one in found[:2]] == [(4_096, "sound"), (4_096, "")]
