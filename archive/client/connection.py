@@ -104,12 +104,29 @@ class ArchiveConnection:
             raise
         if self._options.clock.now_ns() - self._deadline_ns > 0:
             error = AeronTimeoutError(
-                f"Archive connect timeout: step={self.step.name} "
-                f"publication={self._publication} subscription={self._subscription}"
+                f"Archive connect timeout: step={self.step.name}: {self._why()}"
             )
             self.close()
             raise error
         return None
+
+    def _why(self) -> str:
+        """What did not come, from whom, and what to do."""
+        options = self._options
+        driver = f"the media driver in {self._aeron.aeron_dir}"
+        asked = f"{options.request_channel} stream {options.request_stream_id}"
+        if self.step < ConnectStep.AWAIT_PUBLICATION_CONNECTED:
+            return f"{driver} did not add a stream for {asked} in time: try again"
+        if self.step == ConnectStep.AWAIT_PUBLICATION_CONNECTED:
+            return (
+                f"{driver} is there, but no archive on {asked}: "
+                "start one, or name the channel of another"
+            )
+        return (
+            f"an archive is on {asked}, but its answer did not come to "
+            f"{options.response_channel} stream {options.response_stream_id}: "
+            "see whether it hangs, and whether it can send there"
+        )
 
     def close(self) -> None:
         """Give up: the streams are closed."""

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.archive import Archive
 from aerolog.archive.service.archiving_driver import ArchivingMediaDriver
+from aerolog.transport.client import driver_is_active
+from aerolog.transport.client.announcement import announced
+from aerolog.transport.client.options import default_aeron_dir
 from aerolog.transport.concurrent.stop_signal import StopSignal
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver.properties import THREADING_MODE, driver_settings
@@ -37,7 +40,10 @@ def main_archive(argv: Sequence[str]) -> int:
     """
 
     def run(properties: Properties, stop: _Stop) -> None:
-        with Archive(properties=properties, on_fatal=stop.fail) as archive:
+        aeron_dir = p.ArchiveConfig(properties)[p.AERON_DIR] or default_aeron_dir()
+        with announced(lambda: _say_wait(aeron_dir)):
+            made = Archive(properties=properties, on_fatal=stop.fail)
+        with made as archive:
             _say_ready(f"aerolog archive ready: {archive.archive_dir} on {archive.aeron_dir}")
             stop.wait()
 
@@ -98,6 +104,12 @@ def _run(argv: Sequence[str], run: Callable[[Properties, _Stop], None]) -> int:
 def _refuse_invoker(mode: str, name: str) -> None:
     if mode == "INVOKER":
         raise ConfigurationError(f"{name}=INVOKER is for embedded archives: nobody turns this one")
+
+
+def _say_wait(aeron_dir: str) -> None:
+    if not driver_is_active(aeron_dir):
+        sys.stderr.write(f"aerolog archive: waiting for a media driver in {aeron_dir}\n")
+        sys.stderr.flush()
 
 
 def _say_ready(line: str) -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from aerolog.tools.terminal.console import remark
+from aerolog.transport.client.announcement import announced
 from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:
@@ -31,13 +32,16 @@ def connect_driver(options: DriverOptions) -> Aeron:
         DriverTimeoutError: there is no driver in the directory.
     """
     from aerolog.transport.client import Aeron
+    from aerolog.transport.client.options import default_aeron_dir
 
-    return Aeron(
-        options.aeron_dir,
-        driver_timeout=options.driver_timeout,
-        name=CLIENT_NAME,
-        on_error=_note,
-    )
+    aeron_dir = options.aeron_dir or default_aeron_dir()
+    with announced(lambda: remark(f"aerolog: waiting for a media driver in {aeron_dir}")):
+        return Aeron(
+            aeron_dir,
+            driver_timeout=options.driver_timeout,
+            name=CLIENT_NAME,
+            on_error=_note,
+        )
 
 
 def connect_archive(aeron: Aeron, options: ArchiveOptions) -> AeronArchive:
@@ -48,7 +52,10 @@ def connect_archive(aeron: Aeron, options: ArchiveOptions) -> AeronArchive:
     """
     from aerolog.archive.client import AeronArchive
 
-    return AeronArchive(aeron, **client_options(options))
+    chosen = client_options(options)
+    channel = chosen["request_channel"] or "its channel"
+    with announced(lambda: remark(f"aerolog: waiting for an archive on {channel}")):
+        return AeronArchive(aeron, **chosen)
 
 
 def client_options(options: ArchiveOptions) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from aerolog.transport.concurrent.clock import Clock, SystemClock
@@ -262,7 +263,8 @@ class _Connector:
                 return found
             if self.clock.now_ns() >= deadline_ns:
                 raise DriverTimeoutError(
-                    f"{found.reason}: {self.path} (waited {self.timeout_ms} ms)"
+                    f"no media driver in {PurePath(self.path).parent}: {found.reason}: {self.path} "
+                    f"(waited {self.timeout_ms} ms): start one, or name another directory"
                 )
             self.sleep(found.wait_ms / 1000)
 
