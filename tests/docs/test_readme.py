@@ -45,3 +45,17 @@ def test_its_program_runs(tmp_path: Path) -> None:
         )
         assert done.stderr == ""
         assert done.stdout == f"recording {run}: 1000 messages, last b'message 999'\n"
+
+
+def test_the_start_page_shows_it_and_how_to_install() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    blocks = dict(re.findall(r"^```(\S+)(?: \S+)?\n(.*?)^```", index, re.MULTILINE | re.DOTALL))
+    assert blocks["text"] == "recording 0: 1000 messages, last b'message 999'\n"
+    shown = re.search(r"```\{literalinclude\} \.\./(\S+)\n:language: python\n:lines: 3-\n", index)
+    assert shown
+    assert shown[1] == "examples/quickstart.py"
+    assert (ROOT / shown[1]).read_text(encoding="utf-8").split("\n", 2)[2] == program()
+    install = "pip install '.[all]'"
+    assert f"```sh\n{install}\n```" in index
+    assert install in README
+    assert index.index(install) < index.index("::::{grid}")

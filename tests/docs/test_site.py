@@ -129,3 +129,13 @@ def test_native_methods_have_the_types_of_their_stubs(site: Path) -> None:
     text = re.sub(r"<[^>]+>", "", (site / "api" / "transport-client.html").read_text())
     assert re.search(r"poll\(\s*handler: Callable\[\[memoryview, Header\], object\]", text)
     assert "poll(self" not in text
+
+
+def test_commands_and_their_output_look_different(site: Path) -> None:
+    sheet = (site / "_static" / "site.css").read_text()
+    for page in ("index", "start/ten-minutes"):
+        text = (site / page).with_suffix(".html").read_text()
+        for kind in ("highlight-sh", "highlight-text"):
+            assert re.search(rf'<div class="{kind} ', text)
+    rules = dict(re.findall(r"\.content \.(highlight-\w+)[^{}]*\{([^}]*)\}", sheet))
+    assert rules["highlight-sh"] != rules["highlight-text"]
