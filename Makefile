@@ -18,7 +18,7 @@ ARGS ?=
 PARTS := $(strip build \
   $(patsubst test-long,test,$(filter demo demo-udp bench test test-long,$(MAKECMDGOALS))))
 
-.PHONY: packages help build demo demo-udp test test-long lint docs bench sanitize clean distclean
+.PHONY: packages help build demo demo-udp test test-long c-peer lint docs bench sanitize clean distclean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,11 +31,15 @@ demo: build $(STAMPS)/demo-data $(STAMPS)/demo ## publish, record, replay, expor
 demo-udp: build ## record a lossy UDP stream between two network namespaces and replay it; ARGS="--loss 0.2"
 	$(BIN)/python -m examples.lossy $(ARGS)
 
-test: build $(STAMPS)/demo-data $(STAMPS)/test ## every suite that CI runs, each within its time budget; ARGS="unit interop" picks some
+test: build $(STAMPS)/demo-data $(STAMPS)/test c-peer ## every suite that CI runs, each within its time budget; ARGS="unit interop" picks some
 	$(BIN)/python scripts/suites.py $(ARGS)
 
 test-long: build $(STAMPS)/demo-data $(STAMPS)/test ## what is too long for CI: slow tests, more seeds, more crash rounds
 	AEROLOG_LONG=1 $(BIN)/pytest tests -m slow $(ARGS)
+
+# The reference's client and driver in C, once into .cache; what test-long adds builds when asked for.
+c-peer: $(STAMPS)/test
+	$(BIN)/python scripts/c_peer.py
 
 lint: build $(STAMPS)/test ## formatters, linters, types, stubs, layers, tidiness
 	$(BIN)/pytest tests/tidy -q $(ARGS)

@@ -35,7 +35,8 @@ def children() -> dict[int, str]:
 def nothing_outlives_the_run() -> Iterator[None]:
     """Fails the run when a driver, an archive, a peer or an Aeron directory of it is left."""
     yield
-    ours = ("aerolog.", "aeron-all")  # modules of ours, the reference's jar; Spark ends at exit
+    # Modules of ours, the reference's jar and its programs in C; Spark ends at exit.
+    ours = ("aerolog.", "aeron-all", "/c-peer/")
     processes = [line for line in children().values() if any(part in line for part in ours)]
     assert not processes, f"processes left running: {processes}"
     folders = [path.name for path in SHARED_MEMORY.glob(f"aerolog-test-{os.getpid()}-*")]

@@ -9,12 +9,74 @@ from typing import Any
 
 import peer
 import pytest
-from peer.lifetimes import Start, make_shm_dir, server_starter, stop_all
+from peer.c_build import CRATES, outcome, version_of
+from peer.lifetimes import Start, c_reference, make_shm_dir, server_starter, stop_all
 from peer.servers import Server
 from prerequisites import skip_without_program
 
 _streams = itertools.count(1001)
+# What meets: the driver or archive, and the language of the reference's client.
+C_SLOW = [f"c-{version}" for version in list(CRATES)[1:]]
+PAIRS = {
+    "any_driver": [
+        ("ours", "java"),
+        ("reference", "java"),
+        ("ours", "c"),
+        ("c", "java"),
+        ("c", "c"),
+        *((name, "c") for name in C_SLOW),
+        *(("ours", name) for name in C_SLOW),
+    ],
+    "any_archive": [
+        ("ours", "java"),
+        ("reference", "java"),
+        ("ours", "c"),
+        ("reference", "c"),
+        *(("ours", name) for name in C_SLOW),
+    ],
+}
+IN_EVERY_RUN = {"ours", "reference", "java", "c"}
 PATIENCE_S = 30.0  # of clients: on a loaded machine a process may stand still for a while
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Says which servers, and which clients of the reference, a test runs with.
+
+    One with ``peer_client`` runs once for each of ``PAIRS``; one without it, but with the marker
+    ``c_driver``, on the driver in C as well. Pairs of other versions are for ``make test-long``.
+    """
+    for server, pairs in PAIRS.items():
+        if server not in metafunc.fixturenames:
+            continue
+        if "peer_client" in metafunc.fixturenames:
+            params = [pytest.param(*pair, marks=slow_marks(*pair)) for pair in pairs]
+            metafunc.parametrize((server, "peer_client"), params, indirect=True)
+        else:
+            on_c = metafunc.definition.get_closest_marker("c_driver") is not None
+            names = ["ours", "reference", *(["c", *C_SLOW] if on_c else [])]
+            params = [pytest.param(name, marks=slow_marks(name)) for name in names]
+            metafunc.parametrize(server, params, indirect=True)
+
+
+def slow_marks(*names: str) -> list[pytest.MarkDecorator]:
+    """The mark of pairs that `make test` leaves out."""
+    is_quick = IN_EVERY_RUN.issuperset(names) and names != ("c", "java")
+    return [] if is_quick else [pytest.mark.slow]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Builds the C peers that tests ask for: it takes longer than a test may."""
+    asked = {
+        version_of(name)
+        for item in session.items
+        for value in getattr(getattr(item, "callspec", None), "params", {}).values()
+        if isinstance(value, str)
+        for name in value.split("-to-")
+        if version_of(name) in CRATES
+    }
+    if asked and not session.config.option.collectonly:
+        for version in sorted(asked):
+            outcome(version)  # the fixture tells what was missing
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +104,7 @@ def aeron_dir() -> Iterator[Path]:
 
 @pytest.fixture
 def start_server(reference: peer.Toolchain, tmp_path: Path) -> Iterator[Start]:
-    """Starts servers of either implementation for one test."""
+    """Starts servers of any implementation for one test."""
     running: list[Server] = []
     folders: list[Path] = []
     yield server_starter(running, folders, tmp_path)
@@ -81,7 +143,7 @@ def our_driver(session_servers: Callable[[str, str], Server]) -> Server:
     return session_servers("ours", "driver")
 
 
-@pytest.fixture(params=["ours", "reference"])
+@pytest.fixture
 def any_driver(
     request: pytest.FixtureRequest, session_servers: Callable[[str, str], Server]
 ) -> Server:
@@ -101,12 +163,28 @@ def our_archive(session_servers: Callable[[str, str], Server]) -> Server:
     return session_servers("ours", "archiving-driver")
 
 
-@pytest.fixture(params=["ours", "reference"])
+@pytest.fixture
 def any_archive(
     request: pytest.FixtureRequest, session_servers: Callable[[str, str], Server]
 ) -> Server:
     """Each test body runs on our archiving driver and on the reference's."""
     return session_servers(request.param, "archiving-driver")
+
+
+@pytest.fixture(scope="session")
+def c_peers(reference: peer.Toolchain) -> Iterator[Callable[[str], peer.CPeer]]:
+    """``c_peers(version)``: the process that serves C clients of a version to the whole run."""
+    known: dict[str, peer.CPeer] = {}
+
+    def get(version: str) -> peer.CPeer:
+        c_reference(version)
+        if version not in known:
+            known[version] = peer.CPeer(version)
+        return known[version]
+
+    yield get
+    for one in known.values():
+        one.stop()
 
 
 @pytest.fixture(scope="session")
@@ -124,6 +202,30 @@ def java_client(java_peer: peer.JavaPeer) -> Iterator[Callable[..., peer.JavaAer
 
     def connect(directory: str | Path, **options: object) -> peer.JavaAeron:
         clients.append(java_peer.connect(str(directory), **options))
+        return clients[-1]
+
+    yield connect
+    for client in clients:
+        if not client.isClosed():
+            client.close()
+
+
+@pytest.fixture
+def peer_client(
+    request: pytest.FixtureRequest,
+    java_peer: peer.JavaPeer,
+    c_peers: Callable[[str], peer.CPeer],
+) -> Iterator[Callable[..., peer.JavaAeron]]:
+    """``peer_client(directory)`` connects a client of the reference: Java's, then C's.
+
+    The pairs of it and a server are in ``PAIRS``.
+    """
+    is_java = request.param == "java"
+    process = java_peer if is_java else c_peers(version_of(request.param))
+    clients: list[peer.JavaAeron] = []
+
+    def connect(directory: str | Path, **options: object) -> peer.JavaAeron:
+        clients.append(process.connect(str(directory), **options))
         return clients[-1]
 
     yield connect

@@ -47,8 +47,8 @@ def wait_signal(archive, recording_id, wanted):
     raise AssertionError(f"no {wanted} signal of recording {recording_id}")
 
 
-def test_the_reference_s_client_records_lists_and_replays(any_archive, java_client, stream_id):
-    client = java_client(any_archive.aeron_dir)
+def test_the_reference_s_client_records_lists_and_replays(any_archive, peer_client, stream_id):
+    client = peer_client(any_archive.aeron_dir)
     archive = client.archive()
     recording_id, end = recorded(archive, client, stream_id)
     (entry,) = archive.recordings(recording_id=recording_id)
@@ -60,8 +60,8 @@ def test_the_reference_s_client_records_lists_and_replays(any_archive, java_clie
     assert got == {"count": COUNT, "position": end, "first_wrong": None}
 
 
-def test_the_reference_s_client_replays_from_the_middle(any_archive, java_client, stream_id):
-    client = java_client(any_archive.aeron_dir)
+def test_the_reference_s_client_replays_from_the_middle(any_archive, peer_client, stream_id):
+    client = peer_client(any_archive.aeron_dir)
     archive = client.archive()
     recording_id, _ = recorded(archive, client, stream_id)
     replay = archive.replay(recording_id, 500 * FRAME, -2, CHANNEL, stream_id + 50_000)
@@ -71,8 +71,8 @@ def test_the_reference_s_client_replays_from_the_middle(any_archive, java_client
     replay.close()
 
 
-def test_the_reference_s_client_follows_a_live_recording(any_archive, java_client, stream_id):
-    client = java_client(any_archive.aeron_dir)
+def test_the_reference_s_client_follows_a_live_recording(any_archive, peer_client, stream_id):
+    client = peer_client(any_archive.aeron_dir)
     archive = client.archive()
     archive.startRecording(CHANNEL, stream_id, "REMOTE")
     publication = client.add_exclusive_publication(CHANNEL, stream_id)
@@ -114,7 +114,7 @@ def test_the_reference_s_client_reads_the_events_stream(any_archive, java_client
 
 
 def test_a_stream_of_ours_is_replayed_to_the_reference(
-    any_archive, java_client, our_archive_client, stream_id
+    any_archive, peer_client, our_archive_client, stream_id
 ):
     from peer.client import numbered_message
 
@@ -130,7 +130,7 @@ def test_a_stream_of_ours_is_replayed_to_the_reference(
         (recording,) = found
         ours.recording_position_counter(recording.recording_id).wait(end, timeout=30.0)
     ours.stop_recording(CHANNEL, stream_id)
-    theirs = java_client(any_archive.aeron_dir).archive()
+    theirs = peer_client(any_archive.aeron_dir).archive()
     replay = theirs.replay(recording.recording_id, 0, end, CHANNEL, stream_id + 50_000)
     assert replay.poll_numbered(1000, LENGTH) == {
         "count": 1000,

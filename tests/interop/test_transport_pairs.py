@@ -10,8 +10,8 @@ COUNT = 3000
 LENGTH = 104
 
 
-def test_java_publisher_reaches_java_subscriber(any_driver, java_client, stream_id):
-    publisher, subscriber = java_client(any_driver.aeron_dir), java_client(any_driver.aeron_dir)
+def test_java_publisher_reaches_java_subscriber(any_driver, peer_client, stream_id):
+    publisher, subscriber = peer_client(any_driver.aeron_dir), peer_client(any_driver.aeron_dir)
     subscription = subscriber.add_subscription(CHANNEL, stream_id)
     publication = publisher.add_publication(CHANNEL, stream_id)
     sent = publication.start_offer_numbered(COUNT, LENGTH)
@@ -19,8 +19,8 @@ def test_java_publisher_reaches_java_subscriber(any_driver, java_client, stream_
     assert got == {"count": COUNT, "position": sent.result(30)["position"], "first_wrong": None}
 
 
-def test_java_exclusive_publisher_reaches_java_subscriber(any_driver, java_client, stream_id):
-    client = java_client(any_driver.aeron_dir)
+def test_java_exclusive_publisher_reaches_java_subscriber(any_driver, peer_client, stream_id):
+    client = peer_client(any_driver.aeron_dir)
     subscription = client.add_subscription(CHANNEL, stream_id)
     publication = client.add_exclusive_publication(CHANNEL, stream_id)
     sent = publication.start_offer_numbered(COUNT, LENGTH)
@@ -28,9 +28,9 @@ def test_java_exclusive_publisher_reaches_java_subscriber(any_driver, java_clien
     assert got == {"count": COUNT, "position": sent.result(30)["position"], "first_wrong": None}
 
 
-def test_java_publisher_reaches_our_subscriber(any_driver, java_client, our_client, stream_id):
+def test_java_publisher_reaches_our_subscriber(any_driver, peer_client, our_client, stream_id):
     subscription = our_client(any_driver.aeron_dir).add_subscription(CHANNEL, stream_id)
-    publication = java_client(any_driver.aeron_dir).add_publication(CHANNEL, stream_id)
+    publication = peer_client(any_driver.aeron_dir).add_publication(CHANNEL, stream_id)
     sent = publication.start_offer_numbered(COUNT, LENGTH)
     messages = []
     for message in subscription.messages(timeout=30.0):
@@ -43,9 +43,9 @@ def test_java_publisher_reaches_our_subscriber(any_driver, java_client, our_clie
 
 @pytest.mark.parametrize("kind", ["add_publication", "add_exclusive_publication"])
 def test_our_publisher_reaches_java_subscriber(
-    any_driver, java_client, our_client, stream_id, kind
+    any_driver, peer_client, our_client, stream_id, kind
 ):
-    subscription = java_client(any_driver.aeron_dir).add_subscription(CHANNEL, stream_id)
+    subscription = peer_client(any_driver.aeron_dir).add_subscription(CHANNEL, stream_id)
     publication = getattr(our_client(any_driver.aeron_dir), kind)(CHANNEL, stream_id)
     received = subscription.start_poll_numbered(COUNT, LENGTH)
     for index in range(COUNT):
@@ -53,6 +53,7 @@ def test_our_publisher_reaches_java_subscriber(
     assert received.result(40) == {"count": COUNT, "position": position, "first_wrong": None}
 
 
+@pytest.mark.c_driver
 @pytest.mark.parametrize("kind", ["add_publication", "add_exclusive_publication"])
 def test_our_publisher_reaches_our_subscriber(any_driver, our_client, stream_id, kind):
     subscription = our_client(any_driver.aeron_dir).add_subscription(CHANNEL, stream_id)
@@ -68,9 +69,9 @@ def test_our_publisher_reaches_our_subscriber(any_driver, our_client, stream_id,
 
 
 def test_fragmented_messages_and_reserved_values_cross_both_ways(
-    any_driver, java_client, our_client, stream_id
+    any_driver, peer_client, our_client, stream_id
 ):
-    ours, theirs = our_client(any_driver.aeron_dir), java_client(any_driver.aeron_dir)
+    ours, theirs = our_client(any_driver.aeron_dir), peer_client(any_driver.aeron_dir)
     their_subscription = theirs.add_subscription(CHANNEL, stream_id)
     our_subscription = ours.add_subscription(CHANNEL, stream_id)
     our_publication = ours.add_publication(CHANNEL, stream_id)
@@ -93,12 +94,12 @@ def test_fragmented_messages_and_reserved_values_cross_both_ways(
 
 
 def test_shared_publications_of_both_kinds_write_one_log(
-    any_driver, java_client, our_client, stream_id
+    any_driver, peer_client, our_client, stream_id
 ):
     ours = our_client(any_driver.aeron_dir)
     subscription = ours.add_subscription(CHANNEL, stream_id)
     our_publication = ours.add_publication(CHANNEL, stream_id)
-    their_publication = java_client(any_driver.aeron_dir).add_publication(CHANNEL, stream_id)
+    their_publication = peer_client(any_driver.aeron_dir).add_publication(CHANNEL, stream_id)
     assert their_publication.sessionId() == our_publication.session_id
     our_publication.wait_connected(30.0)
     for index in range(50):
@@ -109,8 +110,8 @@ def test_shared_publications_of_both_kinds_write_one_log(
     assert len(subscription.images) == 1
 
 
-def test_claims_and_aborts_look_alike(any_driver, java_client, our_client, stream_id):
-    ours, theirs = our_client(any_driver.aeron_dir), java_client(any_driver.aeron_dir)
+def test_claims_and_aborts_look_alike(any_driver, peer_client, our_client, stream_id):
+    ours, theirs = our_client(any_driver.aeron_dir), peer_client(any_driver.aeron_dir)
     subscription = theirs.add_subscription(CHANNEL, stream_id)
     publication = ours.add_exclusive_publication(CHANNEL, stream_id)
     publication.wait_connected(30.0, writable=True)
@@ -125,8 +126,8 @@ def test_claims_and_aborts_look_alike(any_driver, java_client, our_client, strea
     assert messages[-1]["position"] == publication.position
 
 
-def test_end_of_stream_is_seen_across(any_driver, java_client, our_client, stream_id):
-    ours, theirs = our_client(any_driver.aeron_dir), java_client(any_driver.aeron_dir)
+def test_end_of_stream_is_seen_across(any_driver, peer_client, our_client, stream_id):
+    ours, theirs = our_client(any_driver.aeron_dir), peer_client(any_driver.aeron_dir)
     subscription = theirs.add_subscription(CHANNEL, stream_id)
     publication = ours.add_publication(CHANNEL, stream_id)
     publication.wait_connected(30.0)
@@ -142,32 +143,36 @@ def test_end_of_stream_is_seen_across(any_driver, java_client, our_client, strea
     assert got == [b"last"]
 
 
-def test_counters_are_shared_between_clients(any_driver, java_client, our_client):
-    ours, theirs = our_client(any_driver.aeron_dir), java_client(any_driver.aeron_dir)
-    counter = ours.add_counter(4711, "made by ours", b"key-of-ours")
+def test_counters_are_shared_between_clients(any_driver, peer_client, our_client, stream_id):
+    # A closed client's counters stay for up to a second, so each test has types of its own.
+    of_ours, of_theirs = stream_id + 100_000, stream_id + 200_000
+    ours, theirs = our_client(any_driver.aeron_dir), peer_client(any_driver.aeron_dir)
+    counter = ours.add_counter(of_ours, "made by ours", b"key-of-ours")
     counter.value = 42
-    (seen,) = [c for c in theirs.counters() if c["typeId"] == 4711]
+    (seen,) = [c for c in theirs.counters() if c["typeId"] == of_ours]
     assert (seen["label"], seen["value"]) == ("made by ours", 42)
     assert seen["key"] == b"key-of-ours".ljust(112, b"\0").hex()
     assert seen["registrationId"] == counter.registration_id
-    theirs.call("addCounter", 4712, "made by theirs").setRelease(7)
-    (found,) = [c for c in ours.counters.infos() if c.type_id == 4712]
+    theirs.call("addCounter", of_theirs, "made by theirs").setRelease(7)
+    (found,) = [c for c in ours.counters.infos() if c.type_id == of_theirs]
     assert (found.label, found.value) == ("made by theirs", 7)
 
 
-def test_a_refused_channel_gives_the_same_error_to_both(any_driver, java_client, our_client):
+def test_a_refused_channel_gives_the_same_error_to_both(any_driver, peer_client, our_client):
     from aerolog.transport.errors import RegistrationError
 
-    ours, theirs = our_client(any_driver.aeron_dir), java_client(any_driver.aeron_dir)
+    ours, theirs = our_client(any_driver.aeron_dir), peer_client(any_driver.aeron_dir)
     with pytest.raises(RegistrationError) as our_error:
         ours.add_publication("aeron:ipc?term-length=1000", 5)
     with pytest.raises(peer.JavaError) as their_error:
         theirs.add_publication("aeron:ipc?term-length=1000", 5)
     assert our_error.value.code_value == their_error.value.code
     assert our_error.value.message in their_error.value.message
-    assert "Term length" in our_error.value.message
+    word = "term" if any_driver.implementation.startswith("c") else "Term"  # each driver's own text
+    assert f"{word} length" in our_error.value.message
 
 
+@pytest.mark.c_driver
 def test_aeron_stat_reads_the_driver_s_directory(any_driver, our_client, stream_id):
     client = our_client(any_driver.aeron_dir)
     subscription = client.add_subscription(CHANNEL, stream_id)

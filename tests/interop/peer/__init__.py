@@ -6,12 +6,15 @@ client operations over a line protocol, `tools` runs AeronStat, ErrorStat and Ar
 """
 
 from peer.artifact import PeerUnavailable, Toolchain, toolchain
-from peer.client import JavaAeron, JavaArchive, JavaError, JavaObject, JavaPeer
+from peer.c_build import CratesUnavailable, c_programs
+from peer.client import CPeer, JavaAeron, JavaArchive, JavaError, JavaObject, JavaPeer
 from peer.process import ServerProcess, recent_logs
 from peer.servers import ServerSpec, start_java, start_ours
 from peer.tools import aeron_stat, archive_tool, java_tool
 
 __all__ = [
+    "CPeer",
+    "CratesUnavailable",
     "JavaAeron",
     "JavaArchive",
     "JavaError",
@@ -23,6 +26,7 @@ __all__ = [
     "Toolchain",
     "aeron_stat",
     "archive_tool",
+    "c_programs",
     "java_tool",
     "recent_logs",
     "start_java",

@@ -76,11 +76,19 @@ def program(name: str, package: str) -> str:
 
 
 def run(
-    command: list[str], what: str, timeout: float, error: type[Exception] = PeerUnavailable
+    command: list[str],
+    what: str,
+    timeout: float,
+    error: type[Exception] = PeerUnavailable,
+    *,
+    cwd: Path | None = None,
+    env: dict[str, str] | None = None,
 ) -> str:
     """Runs a build step; its output is the reason when it fails."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=timeout, check=False, cwd=cwd, env=env
+        )
     except subprocess.TimeoutExpired:
         raise error(f"{what} took more than {timeout:.0f} s") from None
     if done.returncode != 0:
@@ -88,9 +96,10 @@ def run(
     return done.stdout + done.stderr
 
 
-def fetch_jar() -> Path:
-    """The reference's jar, fetched once by Maven, which verifies its checksum."""
-    jar = cache_dir() / "maven" / f"aeron-all-{AERON_VERSION}.jar"
+def fetch(artifact: str) -> Path:
+    """A jar by group, name and version, fetched once by Maven, which verifies its checksum."""
+    _, name, version = artifact.split(":")
+    jar = cache_dir() / "maven" / f"{name}-{version}.jar"
     if jar.exists():
         return jar
     with locked("maven"):
@@ -104,16 +113,21 @@ def fetch_jar() -> Path:
                 "-B",
                 "--strict-checksums",
                 "dependency:copy",
-                f"-Dartifact={ARTIFACT}",
+                f"-Dartifact={artifact}",
                 f"-DoutputDirectory={fresh}",
             ],
-            f"fetching {ARTIFACT} with Maven",
+            f"fetching {artifact} with Maven",
             timeout=300,
         )
         jar.parent.mkdir(exist_ok=True)
         (fresh / jar.name).rename(jar)
         shutil.rmtree(fresh)
     return jar
+
+
+def fetch_jar() -> Path:
+    """The reference's jar."""
+    return fetch(ARTIFACT)
 
 
 def compile_peers(jar: Path) -> Path:

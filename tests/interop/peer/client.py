@@ -11,6 +11,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, Self
 
 from peer.artifact import toolchain
+from peer.c_build import STANDARD, c_programs
 from peer.process import ServerProcess
 
 PATIENCE = 30.0  # seconds for what ought to come at once: a loaded machine may stand still
@@ -41,7 +42,10 @@ class JavaPeer:
 
     def __init__(self, properties: dict[str, str] | None = None) -> None:
         command = toolchain().command("Peer", properties=properties or {})
-        self.process = ServerProcess("java-client", command)
+        self._start(ServerProcess("java-client", command))
+
+    def _start(self, process: ServerProcess) -> None:
+        self.process = process
         self.process.wait_line("ready")
         self._pending: dict[int, Future[Any]] = {}
         self._number = 0
@@ -116,6 +120,16 @@ class JavaPeer:
     def kill(self) -> None:
         """SIGKILL: all its clients die at once."""
         self.process.kill()
+
+
+class CPeer(JavaPeer):
+    """The reference's C client: one process that answers the same requests for any number.
+
+    A version other than 1.51.0 is built when it is first asked for.
+    """
+
+    def __init__(self, version: str = STANDARD) -> None:
+        self._start(ServerProcess("c-client", [str(c_programs(version).client)]))
 
 
 class JavaObject:

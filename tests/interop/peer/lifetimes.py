@@ -6,6 +6,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from prerequisites import skip_without, skip_without_program
+
+from peer.artifact import PeerUnavailable
+from peer.c_build import CratesUnavailable, c_programs, version_of
 from peer.servers import Server, ServerSpec, start
 
 _dirs = itertools.count(1)
@@ -15,6 +19,16 @@ Start = Callable[..., Server]
 def make_shm_dir() -> Path:
     """A path in shared memory that does not exist yet; short, because counters' labels hold it."""
     return Path("/dev/shm", f"aerolog-test-{os.getpid()}-{next(_dirs)}")
+
+
+def c_reference(version: str) -> None:
+    """The C peer of a version, or a visible skip; for want of a program a failure under CI."""
+    try:
+        c_programs(version)
+    except PeerUnavailable as reason:
+        skip_without_program(f"no C peer: {reason}")
+    except CratesUnavailable as reason:
+        skip_without(f"no C peer: {reason}")
 
 
 def server_starter(running: list[Server], folders: list[Path], archive_root: Path) -> Start:
@@ -29,6 +43,8 @@ def server_starter(running: list[Server], folders: list[Path], archive_root: Pat
         properties: dict[str, str] | None = None,
         prefix: tuple[str, ...] = (),
     ) -> Server:
+        if version := version_of(implementation):
+            c_reference(version)
         if aeron_dir is None:
             aeron_dir = make_shm_dir()
             folders.append(aeron_dir)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from peer.artifact import toolchain
+from peer.c_build import STANDARD, c_programs, version_of
 from peer.process import ServerProcess
 
 DRIVER_DEFAULTS = {
@@ -30,6 +31,8 @@ ARCHIVE_DEFAULTS = {
     "aeron.archive.threading.mode": "SHARED",
     "aeron.archive.segment.file.length": "128k",
 }
+# Values that the driver in C has another word for.
+C_VALUES = {"org.agrona.concurrent.BackoffIdleStrategy": "backoff"}
 MODULES = {
     "driver": ["aerolog.transport.driver"],
     "archive": ["aerolog.archive.service"],
@@ -110,6 +113,24 @@ def start_ours(
     return Server("ours", spec, process)
 
 
+def start_c(spec: ServerSpec, version: str = STANDARD) -> Server:
+    """Starts the reference's C driver, which takes its settings from the environment."""
+    assert spec.kind == "driver", "the reference has no archive in C"
+    settings = {
+        name.upper().replace(".", "_"): C_VALUES.get(value, value)
+        for name, value in spec.all_properties().items()
+    }
+    process = ServerProcess(
+        "c-driver", [*spec.prefix, str(c_programs(version).driver)], env={**os.environ, **settings}
+    )
+    process.wait_line("ready")
+    return Server("c", spec, process)
+
+
 def start(implementation: str, spec: ServerSpec) -> Server:
-    """Starts "ours" or the "reference"."""
-    return start_ours(spec) if implementation == "ours" else start_java(spec)
+    """Starts "ours", the "reference" in Java, or its driver in C: "c", or "c-" and a version."""
+    if implementation == "ours":
+        return start_ours(spec)
+    if implementation == "reference":
+        return start_java(spec)
+    return start_c(spec, version_of(implementation))

@@ -1,7 +1,8 @@
 """Two drivers and a wire between them: which of them is ours, clients of ours on both.
 
-A test that takes ``link`` or ``own_link`` runs once for each of ``DIRECTIONS``, those between two
-drivers of one make in ``make test-long`` only; ``AEROLOG_UDP_DIRECTIONS`` picks others.
+A test that takes ``link`` or ``own_link`` runs once for each of ``DIRECTIONS``. Those between two
+drivers of one make, and most with the driver in C, run in ``make test-long`` only;
+``AEROLOG_UDP_DIRECTIONS`` picks others.
 """
 
 import os
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import peer
 import pytest
+from peer.c_build import CRATES, STANDARD, version_of
 from peer.counters import DriverCounters
 from peer.lifetimes import server_starter, stop_all
 from peer.servers import Server
@@ -26,7 +28,13 @@ DIRECTIONS = {
     "ours-to-reference": ("ours", "reference"),
     "reference-to-ours": ("reference", "ours"),
     "ours-to-ours": ("ours", "ours"),
+    "ours-to-c": ("ours", "c"),
+    "c-to-ours": ("c", "ours"),
 }
+# The driver in C of later versions, for what has the marker ``c_driver``.
+for _version in list(CRATES)[1:]:
+    DIRECTIONS[f"ours-to-c-{_version}"] = ("ours", f"c-{_version}")
+    DIRECTIONS[f"c-{_version}-to-ours"] = (f"c-{_version}", "ours")
 # Drivers that forget ended streams soon, so that one pair serves many tests.
 PROPERTIES = {
     "aeron.timer.interval": "200ms",
@@ -87,18 +95,30 @@ def is_ours(direction: str, side: str) -> bool:
     return "ours" in (names.values() if side == "either" else [names[side]])
 
 
+def c_version(direction: str) -> str:
+    """The version of the driver in C of a direction, or an empty text."""
+    return "".join(version_of(name) for name in DIRECTIONS[direction])
+
+
+def is_quick(direction: str, *, on_c: bool) -> bool:
+    """Whether `make test` has a direction: with the driver in C for the tests marked so."""
+    if version := c_version(direction):
+        return on_c and version == STANDARD
+    return len(set(DIRECTIONS[direction])) > 1
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Each test of a pair runs in every direction that is wired."""
     if "direction" not in metafunc.fixturenames:
         return
-    names = os.environ.get("AEROLOG_UDP_DIRECTIONS", "").split() or list(DIRECTIONS)
+    on_c = metafunc.definition.get_closest_marker("c_driver") is not None
+    names = os.environ.get("AEROLOG_UDP_DIRECTIONS", "").split() or [
+        name for name in DIRECTIONS if on_c or c_version(name) in {"", STANDARD}
+    ]
     for marker in metafunc.definition.iter_markers("ours"):
         names = [name for name in names if is_ours(name, marker.args[0])]
     params = [
-        pytest.param(
-            name,
-            marks=[pytest.mark.slow] if len(set(DIRECTIONS[name])) == 1 else [],
-        )
+        pytest.param(name, marks=[] if is_quick(name, on_c=on_c) else [pytest.mark.slow])
         for name in names
     ]
     metafunc.parametrize("direction", params)

@@ -6,7 +6,7 @@ from peer.streams import Receipt, checked_messages, free_port, transfer, wait_un
 
 from aerolog.transport.errors import RegistrationError
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.c_driver]
 
 
 def batch(number, count=100):

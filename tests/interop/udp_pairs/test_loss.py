@@ -58,6 +58,7 @@ def lossy_link(direction, pair_servers, make_link):
     return make
 
 
+@pytest.mark.c_driver
 @pytest.mark.parametrize("name", list(ROWS))
 def test_five_percent_loss_both_ways_is_made_good(lossy_link, stream_id, name):
     link = lossy_link("data", "control")

@@ -74,6 +74,7 @@ EXCLUSIVE = ("unicast", "fragmented up to the maximum", "multicast")
 CASES = [(name, "shared") for name in ROWS] + [(name, "exclusive") for name in EXCLUSIVE]
 
 
+@pytest.mark.c_driver
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_every_message_arrives_in_order(link, stream_id, name, kind):
     row = ROWS[name]

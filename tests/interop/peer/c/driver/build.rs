@@ -1,0 +1,5 @@
+//! The programs find the libraries beside them.
+
+fn main() {
+    println!("cargo:rustc-link-arg=-Wl,-rpath,$ORIGIN");
+}
