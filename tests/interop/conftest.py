@@ -42,20 +42,24 @@ PATIENCE_S = 30.0  # of clients: on a loaded machine a process may stand still f
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Says which servers, and which clients of the reference, a test runs with.
 
-    One with ``peer_client`` runs once for each of ``PAIRS``; one without it, but with the marker
+    One with ``reference_peer`` runs once for each of ``PAIRS``; one without it, but with the marker
     ``c_driver``, on the driver in C as well. Pairs of other versions are for ``make test-long``.
     """
-    for server, pairs in PAIRS.items():
-        if server not in metafunc.fixturenames:
-            continue
-        if "peer_client" in metafunc.fixturenames:
-            params = [pytest.param(*pair, marks=slow_marks(*pair)) for pair in pairs]
-            metafunc.parametrize((server, "peer_client"), params, indirect=True)
+    with_peer = "reference_peer" in metafunc.fixturenames
+    servers = [server for server in PAIRS if server in metafunc.fixturenames]
+    for server in servers:
+        if with_peer:
+            params = [pytest.param(*pair, marks=slow_marks(*pair)) for pair in PAIRS[server]]
+            metafunc.parametrize((server, "reference_peer"), params, indirect=True)
         else:
             on_c = metafunc.definition.get_closest_marker("c_driver") is not None
             names = ["ours", "reference", *(["c", *C_SLOW] if on_c else [])]
             params = [pytest.param(name, marks=slow_marks(name)) for name in names]
             metafunc.parametrize(server, params, indirect=True)
+    if with_peer and not servers:
+        names = ["java", "c", *C_SLOW]
+        params = [pytest.param(name, marks=slow_marks(name)) for name in names]
+        metafunc.parametrize("reference_peer", params, indirect=True)
 
 
 def slow_marks(*names: str) -> list[pytest.MarkDecorator]:
@@ -198,30 +202,27 @@ def java_peer(reference: peer.Toolchain) -> Iterator[peer.JavaPeer]:
 @pytest.fixture
 def java_client(java_peer: peer.JavaPeer) -> Iterator[Callable[..., peer.JavaAeron]]:
     """``java_client(directory)`` connects a reference client; closed after the test."""
-    clients: list[peer.JavaAeron] = []
-
-    def connect(directory: str | Path, **options: object) -> peer.JavaAeron:
-        clients.append(java_peer.connect(str(directory), **options))
-        return clients[-1]
-
-    yield connect
-    for client in clients:
-        if not client.isClosed():
-            client.close()
+    yield from connector(java_peer)
 
 
 @pytest.fixture
-def peer_client(
+def reference_peer(
     request: pytest.FixtureRequest,
     java_peer: peer.JavaPeer,
     c_peers: Callable[[str], peer.CPeer],
-) -> Iterator[Callable[..., peer.JavaAeron]]:
-    """``peer_client(directory)`` connects a client of the reference: Java's, then C's.
+) -> peer.JavaPeer:
+    """The process that serves clients of the reference: Java's, then C's."""
+    return java_peer if request.param == "java" else c_peers(version_of(request.param))
 
-    The pairs of it and a server are in ``PAIRS``.
-    """
-    is_java = request.param == "java"
-    process = java_peer if is_java else c_peers(version_of(request.param))
+
+@pytest.fixture
+def peer_client(reference_peer: peer.JavaPeer) -> Iterator[Callable[..., peer.JavaAeron]]:
+    """``peer_client(directory)`` connects a client of ``reference_peer``; closed after the test."""
+    yield from connector(reference_peer)
+
+
+def connector(process: peer.JavaPeer) -> Iterator[Callable[..., peer.JavaAeron]]:
+    """A function that connects clients of a process, which are closed afterwards."""
     clients: list[peer.JavaAeron] = []
 
     def connect(directory: str | Path, **options: object) -> peer.JavaAeron:

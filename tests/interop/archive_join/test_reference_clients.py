@@ -20,7 +20,7 @@ PATIENCE_S = 60.0
 
 
 class Run:
-    """Something of the reference that follows a line on a thread of the JVM."""
+    """Something of the reference that follows a line on a thread of its process."""
 
     def __init__(self, run: peer.JavaObject) -> None:
         self.run = run
@@ -78,7 +78,7 @@ def merge(line: Line, java_client, started: list[Run]) -> Callable[[], Run]:
 
 
 @pytest.fixture
-def follow(line: Line, java_peer: peer.JavaPeer, started: list[Run]) -> Callable[..., Run]:
+def follow(line: Line, reference_peer: peer.JavaPeer, started: list[Run]) -> Callable[..., Run]:
     """``follow()`` starts a PersistentSubscription of the reference on a driver elsewhere."""
 
     def make(**changes: Any) -> Run:
@@ -92,7 +92,8 @@ def follow(line: Line, java_peer: peer.JavaPeer, started: list[Run]) -> Callable
             "response_channel": line.responses,
             **changes,
         }
-        started.append(Run(java_peer.wrap(java_peer.request("join_follow", **arguments))))
+        answer = reference_peer.request("join_follow", **arguments)
+        started.append(Run(reference_peer.wrap(answer)))
         return started[-1]
 
     return make

@@ -9,9 +9,9 @@ COUNT = 3000
 
 
 @pytest.fixture
-def clients(link, java_client):
+def clients(link, peer_client):
     """A publisher and a subscriber of the reference."""
-    return java_client(link.sending.aeron_dir), java_client(link.receiving.aeron_dir)
+    return peer_client(link.sending.aeron_dir), peer_client(link.receiving.aeron_dir)
 
 
 def start(clients, row, stream_id, add="add_publication"):
