@@ -57,11 +57,17 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def source_hash(version: str, compiler: str) -> str:
-    """Of the sources, the version and the compiler."""
-    digest = hashlib.sha256(f"{CRATES[version]} {compiler}".encode())
+    """Of the sources, the version, the compiler and the processor, which C is compiled for."""
+    digest = hashlib.sha256(f"{CRATES[version]} {compiler} {processor()}".encode())
     for source in sorted(path for path in SOURCES.rglob("*") if path.is_file()):
         digest.update(str(source.relative_to(SOURCES)).encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def processor() -> str:
+    """What the processor can do, as the kernel tells it."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line for line in lines if line.startswith(("flags", "Features"))), "")
 
 
 def copy_sources(version: str, work: Path) -> None:
