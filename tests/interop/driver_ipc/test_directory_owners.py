@@ -10,9 +10,13 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from peer.streams import wait_until
 from prerequisites import PROCESS_NAMESPACE, needs_process_namespace
 
 from aerolog.transport.client import Aeron
+from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.memory.cnc import CncFile
+from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +34,12 @@ def start_another(aeron_dir: Path, prefix: tuple[str, ...] = ()) -> subprocess.P
     )  # fmt: skip
 
 
+def heartbeat_age_ms(aeron_dir: Path) -> int:
+    """How long ago the driver of a directory showed that it runs."""
+    cnc = CncFile.open(RealFileSystem(), str(aeron_dir))
+    return SystemClock().now_epoch_ms() - cnc.heartbeat_ms
+
+
 @needs_process_namespace
 @OWNERS
 def test_a_driver_of_another_container_that_stands_still_keeps_its_directory(
@@ -39,7 +49,8 @@ def test_a_driver_of_another_container_that_stands_still_keeps_its_directory(
     with Aeron(server.aeron_dir, driver_timeout=30) as client:
         os.kill(server.process.pid, signal.SIGSTOP)
         try:
-            time.sleep(3.0)  # longer than a heartbeat takes, less than the driver timeout
+            # Longer than a heartbeat takes, less than the driver timeout.
+            wait_until(lambda: heartbeat_age_ms(server.aeron_dir) > 3_000, "it to be silent")
             other = start_another(server.aeron_dir, PROCESS_NAMESPACE)
             _, errors = other.communicate(timeout=30)
         finally:
