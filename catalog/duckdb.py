@@ -216,6 +216,8 @@ class CatalogQueries(Resource):
             statements = self._connection.extract_statements(sql)
         except self._duckdb.Error as error:
             raise QueryError(_first_line(error)) from error
+        except TypeError as error:  # DuckDB's binding raises it for halves of surrogate pairs
+            raise QueryError("the text of the query is not UTF-8") from error
         if len(statements) != 1:
             raise QueryError(f"one statement at a time, not {len(statements)}")
         if statements[0].type not in allowed:

@@ -11,7 +11,12 @@ import base64
 import struct
 from typing import TYPE_CHECKING, Any
 
-from aerolog.catalog.decoders.arrow_plain import TooLargeError, plain_array, plain_schema
+from aerolog.catalog.decoders.arrow_plain import (
+    TooLargeError,
+    check_names,
+    plain_array,
+    plain_schema,
+)
 from aerolog.catalog.decoders.base import (
     SCHEMA_CHANGED,
     Decoded,
@@ -189,6 +194,7 @@ class ArrowDecoder(Decoder):
         for payload in as_binary(payloads).slice(0, SAMPLE_MESSAGES):
             try:
                 schema = self._ipc.open_stream(payload.as_py() or b"").schema
+                check_names(schema)
             except _ARROW_ERRORS:
                 continue
             content = base64.b64encode(schema.remove_metadata().serialize()).decode()

@@ -12,6 +12,8 @@ from aerolog.catalog.decoders.base import DecoderError
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pyarrow as pa
 else:
     pa = require("pyarrow", "decoding Arrow IPC")
@@ -29,11 +31,28 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
     """The schema of decoded columns: plain types, all nullable, without metadata.
 
     Raises:
-        DecoderError: a column has no plain type, or there is no column.
+        DecoderError: a column has no plain type, a name is no text, or there is no column.
     """
     if not len(schema):
         raise DecoderError("the Arrow schema has no columns")
+    try:
+        check_names(schema)
+    except UnicodeDecodeError as error:
+        raise DecoderError("the Arrow schema has a name that is not UTF-8") from error
     return pa.schema([pa.field(column.name, _column_type(column)) for column in schema])
+
+
+def check_names(fields: Iterable[pa.Field]) -> None:
+    """Read all names of columns, of fields inside of them, and of time zones.
+
+    Arrow reads schemas with names of any bytes, and raises an error where such a name is used.
+
+    Raises:
+        UnicodeDecodeError: a name is not UTF-8.
+    """
+    for one in fields:
+        _ = one.name, getattr(one.type, "tz", None)
+        check_names(one.type.field(at) for at in range(one.type.num_fields))
 
 
 def _column_type(column: pa.Field) -> pa.DataType:

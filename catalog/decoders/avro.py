@@ -111,6 +111,7 @@ class AvroDecoder(Decoder):
     def _parse(self, text: str) -> Any:
         schema = _json(text)
         try:
+            json.dumps(schema, ensure_ascii=False).encode()  # names have no halves of pairs
             parsed = self._avro.parse_schema(schema)
         except Exception as error:
             raise DecoderError(f"not an Avro schema: {one_line(error)}") from error

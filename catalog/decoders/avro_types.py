@@ -96,6 +96,9 @@ class _Types:
         if not schema["fields"]:
             raise DecoderError(f"{path}: a record without fields is not decoded")
         self._open.append(schema["name"])
+        for one in schema["fields"]:
+            if not isinstance(one["name"], str):
+                raise DecoderError(f"{path}: a field's name is a text, not {one['name']!r}")
         fields = [
             pa.field(one["name"], self.arrow(one["type"], f"{path}.{one['name']}"))
             for one in schema["fields"]

@@ -59,7 +59,7 @@ class _Kind:
 
     def _see_fields(self, value: dict[Any, Any], depth: int, budget: list[int]) -> None:
         for name, part in value.items():
-            if not isinstance(name, str):
+            if not isinstance(name, str) or not _is_utf8(name):
                 continue
             if name not in self.fields:
                 budget[0] -= 1
@@ -77,6 +77,15 @@ class _Kind:
         if self.type is list and self.item is not None:
             return pa.list_(self.item.arrow())
         return _TYPES.get(self.type, pa.string())
+
+
+def _is_utf8(name: str) -> bool:
+    """Whether a name can be a column's; JSON may have halves of surrogate pairs."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def infer_schema(messages: Iterable[dict[str, Any]]) -> pa.Schema:

@@ -25,7 +25,7 @@ class Options:
         known: the names of all options that the decoder has.
 
     Raises:
-        DecoderError: an option is unknown or not a string.
+        DecoderError: an option is unknown or no text.
     """
 
     def __init__(self, decoder: str, given: Mapping[str, str], known: tuple[str, ...]) -> None:
@@ -39,6 +39,8 @@ class Options:
                 )
             if not isinstance(value, str):
                 raise DecoderError(f"option {name} of decoder {decoder} is to be a string: {value}")
+            if any("\ud800" <= char <= "\udfff" for char in value):
+                raise DecoderError(f"option {name} of decoder {decoder} is not UTF-8: {value!a}")
 
     def text(self, name: str, default: str) -> str:
         """The text of an option, or its default."""
@@ -115,7 +117,7 @@ class Options:
         if not value:
             return None
         if is_text:
-            content = value.encode("utf-8", "surrogatepass")
+            content = value.encode()
         else:
             try:
                 content = base64.b64decode(value, validate=True)

@@ -141,7 +141,23 @@ def parsed_url(url: str) -> URL:
             "the URL of the catalog does not parse; pass one like sqlite:///FILE or "
             "postgresql+psycopg://USER@HOST/DATABASE"
         ) from None
-    return parsed
+    return checked(parsed)
+
+
+def checked(url: URL) -> URL:
+    """A URL whose parts are text.
+
+    Raises:
+        CatalogUrlError: one is not: the name of a file may have any bytes.
+    """
+    try:
+        url.render_as_string()
+    except UnicodeEncodeError as error:
+        raise CatalogUrlError(
+            f"a catalog cannot be in {url.database!r}: the name is not UTF-8; name another with"
+            " --catalog"
+        ) from error
+    return url
 
 
 def named(url: URL) -> str:
@@ -214,6 +230,8 @@ def translation(
     """
     if isinstance(reported, UnicodeDecodeError) or str(reported).startswith(_NO_TEXT):
         return NotACatalogError(f"{name} cannot be used: {_DAMAGED}")
+    if isinstance(reported, UnicodeEncodeError):
+        return CatalogError(f"{name} takes texts of Unicode characters only: {reported.object!r}")
     code = getattr(reported, "sqlite_errorcode", None)
     if code is not None:
         return _of_sqlite(name, reported, code & 0xFF)

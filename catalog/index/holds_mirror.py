@@ -9,6 +9,7 @@ from sqlalchemy import delete, insert, select
 from aerolog.archive.retention.errors import RetentionError
 from aerolog.archive.retention.holds import Holds
 from aerolog.catalog.index.models import Hold, Recording
+from aerolog.catalog.index.row_changes import stored_text
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -44,7 +45,7 @@ def mirror_holds(session: Session, archive_fk: int, scan: FolderScan) -> int:
     now: dict[tuple[int, str], tuple[int | None, int]] = {}
     for hold in holds:
         if hold.recording_id in keys:
-            reason = hold.reason.replace("\0", "\ufffd")  # PostgreSQL has no zero character
+            reason = stored_text(hold.reason)
             now[keys[hold.recording_id], reason] = (hold.until_ms, hold.since_ms)
     gone = [key for key, values in before.items() if now.get(key) != values]
     for recording_fk, reason in gone:

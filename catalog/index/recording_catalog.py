@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy.engine import URL
 from sqlalchemy.orm import Session
 
-from aerolog.catalog.index.database_errors import damage_named, parsed_url
+from aerolog.catalog.index.database_errors import checked, damage_named, parsed_url
 from aerolog.catalog.index.engine import WRITES, is_read_only, make_engine
 from aerolog.catalog.index.errors import CatalogUrlError
 from aerolog.catalog.index.migration import prepare
@@ -38,7 +38,8 @@ def catalog_url(url: str | None = None, archive_dir: Path | str | None = None) -
         return parsed_url(url)
     if archive_dir is None:
         raise CatalogUrlError("no catalog is named; pass the URL of one, or an archive's folder")
-    return URL.create("sqlite", database=str(Path(archive_dir).absolute() / DATABASE_NAME))
+    file = str(Path(archive_dir).absolute() / DATABASE_NAME)
+    return checked(URL.create("sqlite", database=file))
 
 
 def open_engine(url: str | None = None, archive_dir: Path | str | None = None) -> Engine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -54,6 +55,8 @@ COLUMNS: Final = (
     "source_identity",
     "size_bytes",
 )
+#: Characters that a database cannot store.
+_NOT_STORED: Final = re.compile("[\0\ud800-\udfff]")
 _START_TIME: Final = COLUMNS.index("start_time_ms")
 _INITIAL_TERM: Final = COLUMNS.index("initial_term_id")
 
@@ -119,9 +122,9 @@ def values_of(found: Found) -> dict[str, Any]:
         "segment_length": descriptor.segment_file_length,
         "term_length": descriptor.term_buffer_length,
         "mtu_length": descriptor.mtu_length,
-        "stripped_channel": _text(descriptor.stripped_channel),
-        "original_channel": _text(descriptor.original_channel),
-        "source_identity": _text(descriptor.source_identity),
+        "stripped_channel": stored_text(descriptor.stripped_channel),
+        "original_channel": stored_text(descriptor.original_channel),
+        "source_identity": stored_text(descriptor.source_identity),
         "size_bytes": found.end_position - descriptor.start_position,
     }
 
@@ -354,6 +357,9 @@ def _is_another(before: tuple[Any, ...], found: Found) -> bool:
     )
 
 
-def _text(text: str) -> str:
-    # PostgreSQL cannot store the zero character, which a damaged descriptor may contain.
-    return text.replace("\0", "\ufffd")
+def stored_text(text: str) -> str:
+    """A text that both kinds of database can store: without what damage may bring into it.
+
+    PostgreSQL has no zero character, and halves of surrogate pairs cannot be encoded.
+    """
+    return _NOT_STORED.sub("\ufffd", text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from aerolog.tools.archive_tool.tool_terminal import Terminal
+
+#: Digits of the largest number of 64 bits.
+_LONG_DIGITS: Final = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def parse_recording_id(text: str) -> int:
     Raises:
         typer.BadParameter: it is none.
     """
-    if text.isascii() and text.isdigit():
+    if text.isascii() and text.isdigit() and len(text) <= _LONG_DIGITS:
         return int(text)
     raise typer.BadParameter(f"a recording's id is a number, not {text!r}")
 

@@ -133,11 +133,12 @@ def dump(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
 def _limit(arguments: Sequence[str]) -> int:
     if not arguments:
         return MAX_I64
-    if not arguments[0].isdecimal() or int(arguments[0]) == 0:
+    text = arguments[0].lstrip("0")
+    if not text.isdecimal():
         import typer
 
         raise typer.BadParameter(f"how many frames of each: a number above 0, not {arguments[0]!r}")
-    return int(arguments[0])
+    return int(text) if len(text) < len(str(MAX_I64)) else MAX_I64
 
 
 def _frames(folder: str, entry: CatalogEntry, limit: int) -> Iterator[RawFrame]:

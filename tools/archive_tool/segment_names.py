@@ -97,7 +97,11 @@ def _parse(text: str, kind: str, most: int) -> int:
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdigit()):
         raise UncaughtError(ASCII_NUMBER_ERROR, f"error parsing {kind}: {text}")
-    value = int(text)
+    significant = digits.lstrip("0") or "0"
+    # Python refuses int() of a very long digit string, so the length is checked first.
+    value = int(significant) if len(significant) <= len(str(most)) else most + 2
+    if text.startswith("-"):
+        value = -value
     if not -most - 1 <= value <= most:
         raise UncaughtError(ASCII_NUMBER_ERROR, f"{kind} overflow parsing: {text}")
     return value

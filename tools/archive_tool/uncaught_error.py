@@ -16,6 +16,7 @@ OUT_OF_BOUNDS: Final = "java.lang.IndexOutOfBoundsException"
 IO_ERROR: Final = "java.io.IOException"
 
 _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
+_LONG_DIGITS = len(str(_LONG_MAX))
 
 
 class UncaughtError(AerologError):
@@ -54,8 +55,8 @@ def parse_long(text: str) -> int:
         UncaughtError: it is none.
     """
     digits = text[1:] if text[:1] in {"-", "+"} else text
-    if digits.isascii() and digits.isdigit():
-        value = int(text)
+    if digits.isascii() and digits.isdigit() and len(digits.lstrip("0")) <= _LONG_DIGITS:
+        value = int(text[: -len(digits)] + (digits.lstrip("0") or "0"))
         if _LONG_MIN <= value <= _LONG_MAX:
             return value
     raise UncaughtError(NUMBER_FORMAT, f'For input string: "{text}"')

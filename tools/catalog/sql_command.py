@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from aerolog.catalog.duckdb import CatalogQueries
 
+#: What Arrow raises for values that no type of Python holds.
+_OUT_OF_RANGE = (ArithmeticError, ValueError)
+
 
 @command(
     app,
@@ -107,8 +110,34 @@ def _print(answer: "pa.RecordBatchReader", as_json: bool) -> None:
 
 def _rows(batch: "pa.RecordBatch") -> Any:
     """Rows as tuples; columns may have the same name."""
-    columns = [column.to_pylist() for column in batch.columns]
+    columns = [_values(column) for column in batch.columns]
     return zip(*columns, strict=True) if columns else ()
+
+
+def _values(column: "pa.Array") -> list[Any]:
+    try:
+        found: list[Any] = column.to_pylist()
+    except _OUT_OF_RANGE:
+        found = [_value(scalar) for scalar in column]
+    return found
+
+
+def _value(scalar: Any) -> Any:
+    """A value; what Python's types do not hold, such as times after the year 9999, as text."""
+    import pyarrow as pa
+
+    try:
+        return scalar.as_py()
+    except _OUT_OF_RANGE:
+        if isinstance(scalar, pa.StructScalar):
+            return {name: _value(scalar[name]) for name in scalar}
+        if isinstance(scalar, pa.MapScalar):
+            return [(_value(one["key"]), _value(one["value"])) for one in scalar.values]
+        if isinstance(scalar, pa.ListScalar):
+            return [_value(one) for one in scalar.values]
+        if isinstance(scalar, pa.UnionScalar):
+            return _value(scalar.value)
+        return scalar.cast(pa.string()).as_py()
 
 
 def _shown(value: Any) -> Any:

@@ -80,12 +80,10 @@ def ask_password(prompt: str, *, twice: bool = False) -> str:
 
 def _key(path: str, user: str) -> bytes:
     from aerolog.archive.service.security.hmac_challenge import parse_keys
+    from aerolog.archive.service.security.watched_file import parsed
     from aerolog.transport.errors import ConfigurationError
 
-    try:
-        keys = parse_keys(Path(path).read_text(encoding="utf-8"))
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{path}:{error}") from error
+    keys = parsed(Path(path), Path(path).read_bytes(), parse_keys)
     if user.encode() not in keys:
         raise ConfigurationError(f"{path} has no key of {user}")
     return keys[user.encode()]

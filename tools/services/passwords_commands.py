@@ -118,9 +118,6 @@ def _users(file: Path) -> "dict[bytes, HashedPassword]":
         OSError: the file cannot be read.
     """
     from aerolog.archive.service.security.passwords import parse_passwords
-    from aerolog.transport.errors import ConfigurationError
+    from aerolog.archive.service.security.watched_file import parsed
 
-    try:
-        return parse_passwords(file.read_text(encoding="utf-8"))
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{file}:{error}") from error
+    return parsed(file, file.read_bytes(), parse_passwords)

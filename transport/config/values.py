@@ -33,6 +33,8 @@ _LONG_UNITS_NS = {
     "d": 86_400 * _NS_PER_SECOND,
 }
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+#: More digits of a fraction than a day has nanoseconds change nothing.
+_FRACTION_DIGITS = 18
 _LONG_DURATION = re.compile(
     r"([0-9]+(?:\.[0-9]+)?)(ns|us|ms|s|min|m|h|d)", re.ASCII | re.IGNORECASE
 )
@@ -99,7 +101,10 @@ def parse_long_duration_ns(name: str, text: str) -> int:
     number, suffix = match.group(1), match.group(2).lower()
     unit = _LONG_UNITS_NS.get(suffix) or _DURATION_UNITS_NS.get(suffix[:-1], _NS_PER_SECOND)
     whole, _, fraction = number.partition(".")
-    value = int(whole) * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
+    whole, fraction = whole.lstrip("0"), fraction[:_FRACTION_DIGITS]
+    # Python refuses int() of a very long digit string, so the length is checked first.
+    value = int(whole or "0") * unit if len(whole) <= len(str(INT64_MAX)) else INT64_MAX + 1
+    value += int(fraction) * unit // 10 ** len(fraction) if fraction else 0
     if value > INT64_MAX:
         raise ConfigurationError(f"{name}: {text!r} is more than 292 years")
     return value

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from aerolog.archive.credentials import check_user
-from aerolog.archive.service.security.watched_file import lines_of
+from aerolog.archive.service.security.watched_file import lines_of, parsed
 from aerolog.transport.errors import ConfigurationError
 
 SALT_LENGTH: Final = 16
@@ -127,11 +127,12 @@ def set_password(
     check_user(user)
     target = Path(path)
     try:
-        lines = target.read_text(encoding="utf-8").splitlines()
+        content = target.read_bytes()
         mode = target.stat().st_mode & 0o777
     except FileNotFoundError:
-        lines, mode = [], 0o600
-    parse_passwords("\n".join(lines))
+        content, mode = b"", 0o600
+    parsed(target, content, parse_passwords)
+    lines = content.decode().splitlines()
     kept = [line for line in lines if line.strip().partition(":")[0] != user]
     was_there = len(kept) != len(lines)
     if password is not None:

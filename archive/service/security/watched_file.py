@@ -97,18 +97,27 @@ class WatchedFile(Generic[T]):
             )
         if len(content) > LENGTH_MAX:
             raise ConfigurationError(f"{self._path}: longer than {LENGTH_MAX} bytes")
-        try:
-            return self._parse(content.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            raise ConfigurationError(f"{self._path}: is not UTF-8") from error
-        except ConfigurationError as error:
-            raise ConfigurationError(f"{self._path}:{error}") from error
+        return parsed(self._path, content, self._parse)
 
     def _complain(self, error: Exception) -> None:
         if self._signature is not None or isinstance(error, ConfigurationError):
             _LOG.warning("%s; what was read before stays in force", error)
         if isinstance(error, OSError):
             self._signature = None  # a missing file is logged once and read when it is back
+
+
+def parsed(path: Path, content: bytes, parse: Callable[[str], T]) -> T:
+    """Parse the content of a file.
+
+    Raises:
+        ConfigurationError: the content is no text, or ``parse`` raises it; the file is named.
+    """
+    try:
+        return parse(content.decode())
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path}: is not UTF-8") from error
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}:{error}") from error
 
 
 def lines_of(text: str) -> list[tuple[int, str]]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import random
 from typing import TYPE_CHECKING
 
 import pytest
+from fuzzed_commands import said
 
 from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.catalog.index.labels import label
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,13 +37,6 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
         label(catalog, folder, [1], tags={"carrier": "AA"}, name="first")
     assert said("export", "1", "2", "--archive-dir", folder, "--to", folder.parent / "out")[0] == 0
     return folder
-
-
-def said(*arguments: object) -> tuple[int, str]:
-    """The exit code of a command and what it printed to standard error."""
-    error = io.StringIO()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(error):
-        return main([str(argument) for argument in arguments]), error.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -180,3 +180,18 @@ def _base64(schema: pa.Schema) -> str:
     from payload_decoders import base64_of
 
     return base64_of(schema.serialize().to_pybytes())
+
+
+@pytest.mark.parametrize("field", ["naaame", "inneer"])
+def test_a_name_that_is_not_utf_8_is_a_reject(field: str, tmp_path: Path) -> None:
+    schema = pa.schema([("naaame", pa.struct([("inneer", pa.int64())]))])
+    good = arrow_stream([{"naaame": {"inneer": 1}}], schema)
+    bad = good.replace(field.encode(), b"\xff" + field.encode()[1:])
+    assert bad != good
+    decoder = make_decoder("arrow", {}).with_sample(pa.array([bad, good], pa.binary()))
+    decoded = decode(decoder, good, bad, good)
+    assert decoded.columns.num_rows == 2
+    assert [reject.index for reject in decoded.rejects] == [1]
+    (tmp_path / "schema").write_bytes(bad)
+    with pytest.raises(DecoderError, match="a name that is not UTF-8"):
+        make_decoder("arrow", {"schema_file": str(tmp_path / "schema")})

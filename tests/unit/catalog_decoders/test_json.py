@@ -208,3 +208,10 @@ def test_one_bad_message_of_thousands_is_found() -> None:
     decoded = decode(FLAT, *messages)
     assert [reject.index for reject in decoded.rejects] == [4321]
     assert decoded.columns.column("a").to_pylist() == [n for n in range(5000) if n != 4321]
+
+
+def test_a_name_that_is_no_text_is_not_inferred() -> None:
+    messages = pa.array([b'{"\\ud800": 1, "s": {"\\udfff": 1, "t": 1}}', b'{"n": 2}'], pa.binary())
+    decoder = make_decoder("json", {}).with_sample(messages)
+    assert decoder.schema.names == ["s", "n"]
+    assert [reject.index for reject in decoder.decode(messages).rejects] == [0]

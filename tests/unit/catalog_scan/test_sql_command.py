@@ -60,6 +60,37 @@ def test_rows_are_printed_for_programs(archive: Path, capfd) -> None:
     ]
 
 
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["for people", "for programs"])
+def test_values_of_all_types_are_printed(archive: Path, capfd, form: tuple[str, ...]) -> None:
+    code, out, err = run(
+        capfd, "SELECT * FROM test_all_types()", "--archive-dir", str(archive), *form
+    )
+    assert (code, err) == (0, "")
+    assert len(out.splitlines()) == (3 if form else 4)
+
+
+def test_times_that_python_does_not_hold_are_texts(archive: Path, capfd) -> None:
+    query = (
+        "SELECT DATE '5000000-01-01' AS d, [TIMESTAMP 'infinity'] AS l,"
+        " {'t': TIMESTAMP '-infinity', 'n': 1} AS s, MAP {'k': DATE '5000000-01-01'} AS m"
+    )
+    code, out, err = run(capfd, query, "--archive-dir", str(archive), "--json")
+    assert (code, err) == (0, "")
+    far = "<value out of range: 1825492972>"
+    assert json.loads(out) == {
+        "d": far,
+        "l": ["<value out of range: 9223372036854775807>"],
+        "s": {"t": "<value out of range: -9223372036854775807>", "n": 1},
+        "m": [["k", far]],
+    }
+
+
+def test_a_query_that_is_no_text_is_refused(archive: Path, capfd) -> None:
+    code, out, err = run(capfd, "SELECT '\udcff'", "--archive-dir", str(archive))
+    assert (code, out) == (1, "")
+    assert "the text of the query is not UTF-8" in err
+
+
 def test_a_query_may_come_from_stdin(archive: Path, capfd, monkeypatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("SELECT stream_id FROM streams"))
     url = f"sqlite:///{archive}/aerolog-catalog.db"
