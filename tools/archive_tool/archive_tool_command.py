@@ -44,7 +44,12 @@ def archive_tool(
     dry_run: DryRunOption = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> int:
-    """Look into an archive's folder, verify it and put it right; no archive needs to run."""
+    """Look into an archive's folder, verify it and put it right; no archive needs to run.
+
+    Commands that look: count-entries, describe, describe-all, dump, errors, max-entries, pid.
+    Commands that may change the folder, and ask first: capacity, checksum, compact,
+    delete-orphaned-segments, mark-invalid, mark-valid, migrate, verify.
+    """
     terminal = Terminal(as_json=as_json, dry_run=dry_run, yes=yes, exact=classic)
     given = arguments or []
     if not classic:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -50,6 +51,11 @@ class TablePlan(Plan):
             print_table(self.columns, self.rows[: self.shown_max], right=self.right)
         if len(self.rows) > self.shown_max:
             terminal.line(f"... and {len(self.rows) - self.shown_max} more: --json lists all")
+
+
+def can_ask(terminal: Terminal) -> bool:
+    """Whether nobody has to be asked, or somebody can be."""
+    return terminal.yes or terminal.dry_run or (terminal.source or sys.stdin).isatty()
 
 
 def check_can_ask(terminal: Terminal) -> None:

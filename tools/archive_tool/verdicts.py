@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -39,6 +39,11 @@ if TYPE_CHECKING:
 
 _SHOWN_MISSING: Final = 3
 _STATES: Final = {RecordingState.VALID, RecordingState.INVALID}
+#: A file that cannot be read for one of these reasons may be read later: it is not damaged.
+_UNREADABLE: Final = {
+    errno.EACCES, errno.EPERM, errno.EBUSY, errno.EIO, errno.EAGAIN, errno.ETIMEDOUT, errno.ENXIO,
+    errno.ENODEV, errno.ENOTCONN, errno.ESTALE, errno.EMFILE, errno.ENFILE, errno.ENOMEM,
+}  # fmt: skip
 _BYTE_RANGE: Final = "Range [{0}, {0} + 4) out of bounds for length {1}"
 
 
@@ -72,6 +77,8 @@ class Verdict:
         state: the state that it is to have, None to leave it.
         unverified: the last frame, where nothing tells whether it is whole.
         error: what else there is to say of a file that cannot be read.
+        is_unreadable: whether the file may be sound, and only cannot be read now: for want of
+            permission, of a mount, or of a disk that answers. Its entry stays.
     """
 
     entry: Entry
@@ -82,6 +89,7 @@ class Verdict:
     state: RecordingState | None = None
     unverified: Cut | None = None
     error: str | None = None
+    is_unreadable: bool = False
 
     @property
     def changes(self) -> bool:
@@ -220,9 +228,11 @@ class Examiner:
             return _faulty(entry, pending.problem)
         stop, unverified = entry.start_position, None
         if pending.highest is not None and pending.last is not None:
-            found = self._end(entry, pending.highest, pending.last.result())
+            walked = pending.last.result()
+            found = self._end(entry, pending.highest, walked)
             if isinstance(found, str):
-                return _faulty(entry, found)
+                verdict = _faulty(entry, found)
+                return _unreadable(verdict) if _cannot_be_read(walked) else verdict
             stop, unverified = found
         is_cut = False
         if unverified is not None:
@@ -284,7 +294,8 @@ class Examiner:
             return None  # what the walk met is cut off by now
         failure = walk_failure(walked)
         if failure is not None:
-            return _faulty(entry, "failed to verify file", segment.path, error=failure)
+            verdict = _faulty(entry, "failed to verify file", segment.path, error=failure)
+            return _unreadable(verdict) if _cannot_be_read(walked) else verdict
         problem = walk_problem(walked)
         return None if problem is None else _faulty(entry, problem, segment.path)
 
@@ -403,6 +414,16 @@ def _faulty(
         error=error,
         unverified=unverified,
     )
+
+
+def _unreadable(verdict: Verdict) -> Verdict:
+    return replace(verdict, state=None, is_unreadable=True)
+
+
+def _cannot_be_read(walked: Walked) -> bool:
+    if walked.error is not None:
+        return walked.error.errno in _UNREADABLE
+    return walked.status == segment_walk.WALK_IO_ERROR and walked.walk.found in _UNREADABLE
 
 
 def _limit_message(length: int, most: int) -> str:

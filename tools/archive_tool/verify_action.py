@@ -12,6 +12,7 @@ from aerolog.tools.archive_tool import verify_report
 from aerolog.tools.archive_tool.actions import EXIT_INVALID
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog
 from aerolog.tools.archive_tool.change_plan import (
+    can_ask,
     check_can_ask,
     in_words,
     is_agreed,
@@ -157,10 +158,13 @@ def _named(name: str) -> str:
 def verify(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """Verifies, shows what would change and asks; 1 when something is faulty.
 
-    In the folder of an archive that runs nothing is changed.
+    In the folder of an archive that runs nothing is changed. Without a terminal it is an error only
+    if something is to change.
+
+    Raises:
+        typer.BadParameter: something is to change, and there is nobody to ask.
     """
     choice = choice_of(arguments)
-    check_can_ask(terminal)
     running = running_pid(folder)
     only_shown = terminal.dry_run or running is not None
     opened = EditableCatalog.view if only_shown else EditableCatalog.open
@@ -174,6 +178,12 @@ def verify(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
                 f"An archive runs in this folder, process {running}: nothing is changed."
             )
         asks = bool(todo) and not only_shown
+        if asks and not can_ask(terminal):
+            if terminal.as_json:
+                print_json({"dry_run": True, **plan.details})
+            else:
+                plan.show(terminal)
+            check_can_ask(terminal)
         if asks and is_agreed(plan, terminal):
             for verdict in todo:
                 if choice.cut and verdict.unverified is not None:

@@ -39,9 +39,11 @@ def row(verdict: Verdict, *, cut: bool) -> dict[str, Any]:
 
 
 def word(verdict: Verdict) -> str:
-    """ok, skipped or faulty."""
+    """ok, skipped, faulty, or unreadable, which says nothing of what is in the file."""
     if verdict.skipped:
         return "skipped"
+    if verdict.is_unreadable:
+        return "unreadable"
     return "ok" if verdict.problem is None else "faulty"
 
 
@@ -60,10 +62,15 @@ def changes(verdict: Verdict) -> list[tuple[str, Any, Any]]:
 def plan(verdicts: Sequence[Verdict], *, cut: bool) -> TablePlan:
     """The plan for all verdicts; people are shown those that are not simply in order."""
     shown = [v for v in verdicts if v.problem is not None or v.changes or v.unverified]
-    counts = {name: sum(word(v) == name for v in verdicts) for name in ("ok", "faulty", "skipped")}
+    counts = {
+        name: sum(word(v) == name for v in verdicts)
+        for name in ("ok", "faulty", "unreadable", "skipped")
+    }
+    unreadable = f" {counts['unreadable']} that cannot be read," if counts["unreadable"] else ""
     return TablePlan(
         f"{len(verdicts)} recordings: {counts['ok']} in order, {counts['faulty']} faulty,"
-        f" {counts['skipped']} skipped, {sum(v.changes for v in verdicts)} to be changed",
+        f"{unreadable} {counts['skipped']} skipped,"
+        f" {sum(v.changes for v in verdicts)} to be changed",
         _COLUMNS,
         [_table_row(verdict, cut=cut) for verdict in shown],
         details={**counts, "recordings": [row(verdict, cut=cut) for verdict in verdicts]},

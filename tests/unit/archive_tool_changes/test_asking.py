@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +15,10 @@ from old_archives import new_mark
 
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.testing.recordings import RecordingBuilder
+from aerolog.tools.archive_tool.actions import COMMANDS
+from aerolog.tools.main import main
 from aerolog.transport.errors import AerologError
+from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -241,3 +247,86 @@ def test_what_cannot_be_done_says_why_in_words(command: str, folder: Path, tool:
         tool(*command.split(), yes=True)
     assert "java" not in str(error.value)
     assert file_states(folder) == before
+
+
+@pytest.fixture
+def unreadable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Lets the segments of recording 1 fail with an error number."""
+    opened = RealFileSystem.open_data_file
+
+    def fail_with(number: int) -> None:
+        def open_data_file(files: RealFileSystem, path: str, **options: bool) -> object:
+            if path == f"{folder}/1-0.rec":
+                raise OSError(number, os.strerror(number), path)
+            return opened(files, path, **options)
+
+        monkeypatch.setattr(RealFileSystem, "open_data_file", open_data_file)
+
+    return fail_with
+
+
+@pytest.mark.parametrize(
+    "number", [errno.EACCES, errno.EPERM, errno.EBUSY, errno.EIO, errno.ESTALE]
+)
+@pytest.mark.parametrize("arguments", [(), ("-a",), ("1",)])
+def test_what_cannot_be_read_is_a_finding_of_its_own_and_no_entry_becomes_invalid(
+    number: int, arguments: tuple[str, ...], folder: Path, tool: Callable, unreadable: Callable
+) -> None:
+    before = states(folder)[1]
+    unreadable(number)
+
+    done = tool("verify", *arguments, yes=True, as_json=True)
+
+    told = json.loads(done.out)
+    (row,) = [row for row in told["recordings"] if row["recording_id"] == 1]
+    assert (done.code, row["verdict"], row["changes"]) == (1, "unreadable", [])
+    assert (told["faulty"], told["unreadable"]) == (0, 1)
+    assert states(folder)[1] == before
+    assert "1 that cannot be read" in tool("verify", *arguments, yes=True).out
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
+def test_the_classic_form_leaves_the_entry_of_what_cannot_be_read(
+    number: int, folder: Path, classic: Callable, unreadable: Callable
+) -> None:
+    before = states(folder)[1]
+    unreadable(number)
+
+    done = classic("verify", "1")
+
+    assert done.code == 255
+    assert "ERR: " in done.out
+    assert states(folder)[1] == before
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_verify_without_a_terminal_runs_where_nothing_is_to_change(
+    as_json: bool, folder: Path, tool: Callable
+) -> None:
+    tool("verify", yes=True)
+    before = file_states(folder)
+
+    done = tool("verify", "-a", as_json=as_json)
+
+    assert done.code == 0
+    assert done.out
+    assert file_states(folder) == before
+
+
+def test_verify_without_a_terminal_shows_what_it_would_change(
+    folder: Path, tool: Callable, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(typer.BadParameter, match="--yes"):
+        tool("verify")
+
+    assert "stop_position none ->" in capsys.readouterr().out
+
+
+def test_the_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["archive-tool", "--help"]) == 0
+
+    text = capsys.readouterr().out.replace("-\n", "-").partition("Arguments:")[0]
+    looking, changing = text.replace("\n", " ").split("Commands that ")[1:]
+    for part, changes in ((looking, False), (changing, True)):
+        words = set(re.findall(r"[a-z-]+", part.partition(":")[2]))
+        assert words == {name for name, one in COMMANDS.items() if one.changes == changes}
