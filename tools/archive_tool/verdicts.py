@@ -231,8 +231,8 @@ class Examiner:
             walked = pending.last.result()
             found = self._end(entry, pending.highest, walked)
             if isinstance(found, str):
-                verdict = _faulty(entry, found)
-                return _unreadable(verdict) if _cannot_be_read(walked) else verdict
+                faulty = _faulty(entry, found)
+                return _unreadable(faulty) if _cannot_be_read(walked) else faulty
             stop, unverified = found
         is_cut = False
         if unverified is not None:
