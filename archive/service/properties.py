@@ -225,6 +225,12 @@ MAX_CONTROL_SESSIONS = _declare.integer(
     low=0,
     keyword="max_control_sessions",
 )
+BOUND_CONTROL_SESSIONS = _declare.boolean(
+    "aerolog.archive.bound.control.sessions",
+    True,
+    "whether a control session has a random id and answers only to the image that opened it",
+    keyword="bound_control_sessions",
+)
 RESPONSE_QUEUE_LENGTH = _declare.size(
     "aerolog.archive.response.queue.length",
     256 * _K,

@@ -33,8 +33,9 @@ _NAMES: Final = {
         strict
     """,
     "aerolog.archive.": """
-        delete.rate hmac.key.file max.control.sessions password.file response.queue.length
-        rules.file time.index time.source verify.interval verify.look.interval verify.rate
+        bound.control.sessions delete.rate hmac.key.file max.control.sessions password.file
+        response.queue.length rules.file time.index time.source verify.interval verify.look.interval
+        verify.rate
     """,
     "aeron.": """
         CongestionControl.supplier CubicCongestionControl.initialRtt

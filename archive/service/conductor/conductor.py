@@ -58,7 +58,8 @@ BUSY_INTERVAL_NS: Final = 1_000_000
 LINGER_NS: Final = 60_000
 IDLE_INTERVAL_NS: Final = 50_000_000
 BLOCKED_INTERVAL_NS: Final = 100_000
-SESSION_ID_MAX: Final = 2**31 - 2
+SESSION_ID_MAX: Final = 2**31 - 2  # of the first id, when ids are a sequence
+SESSION_ID_BITS: Final = 63  # of ids drawn at random, which nobody guesses and none has twice
 
 _SESSION_REQUESTS: Final = frozenset(REQUESTS.values())
 # Requests that neither activate a session nor need an active one (spec archive-protocol 8.1).
@@ -152,6 +153,8 @@ class ArchiveConductor(WatchAgent):
 
     def _take_session_id(self) -> int:
         """Return a new id for a session or replication."""
+        if self._context.config[p.BOUND_CONTROL_SESSIONS]:
+            return self._context.random.getrandbits(SESSION_ID_BITS)
         session_id = self._next_session_id
         self._next_session_id += 1
         return session_id
@@ -285,11 +288,14 @@ class ArchiveConductor(WatchAgent):
             case ap.ConnectRequest() | ap.AuthConnectRequest():
                 self._sessions.connect(image, request)
             case ap.CloseSessionRequest():
-                session = self._sessions.get(request.control_session_id)
+                # A session that has ended before is nothing to report.
+                if self._sessions.get(request.control_session_id) is None:
+                    return
+                session = self._sessions.find(image, request)
                 if session is not None:
                     session.abort(SESSION_CLOSED, SessionEnd.CLOSED)
             case ap.ChallengeResponse():
-                session = self._sessions.find(request)
+                session = self._sessions.find(image, request)
                 if session is not None:
                     session.on_challenge_response(
                         request.correlation_id, request.encoded_credentials
@@ -311,7 +317,7 @@ class ArchiveConductor(WatchAgent):
             # The replay answers the image on which the request came.
             request = answering(request, image.correlation_id)
         else:
-            session = self._sessions.find(request)
+            session = self._sessions.find(image, request)
             if session is None or not self._is_authorised(image, session, request):
                 return
         self._carry_out(session, request)

@@ -111,6 +111,7 @@ class ControlSession:
 
     Attributes:
         session_id: id of the control session.
+        number: how many sessions the archive had before it.
         correlation_id: id of the latest connect request or challenge response.
         image: image on which the connect request came.
         principal: the client's name, given by the authenticator.
@@ -122,6 +123,7 @@ class ControlSession:
         self,
         *,
         session_id: int,
+        number: int,
         correlation_id: int,
         image: Image,
         response_channel: str,
@@ -144,6 +146,7 @@ class ControlSession:
         self.image = image
         self.response_channel = response_channel
         self.response_stream_id = response_stream_id
+        self.number = number
         self._state = SessionState.INIT
         self.principal = b""
         self.active_listing = False

@@ -57,6 +57,8 @@ class ControlSessions:
         self._authenticator = authenticator
         self._next_session_id = next_session_id
         self._on_closed = on_closed
+        self._are_bound: bool = context.config[p.BOUND_CONTROL_SESSIONS]
+        self._number = 0
         self._limit: int = context.config[p.MAX_CONTROL_SESSIONS]
         self._sessions: dict[int, ControlSession] = {}
         self._above_limit: set[ControlSession] = set()
@@ -72,8 +74,12 @@ class ControlSessions:
         """Return a session by its id."""
         return self._sessions.get(session_id)
 
-    def find(self, request: ap.Message) -> ControlSession | None:
-        """Return the session of a request; an unknown one is reported."""
+    def find(self, image: Image, request: ap.Message) -> ControlSession | None:
+        """Return the session of a request that came on an image.
+
+        An unknown session is reported, and so is one that another image opened: whoever learns or
+        guesses the id of another's session may do nothing in it.
+        """
         session_id: int | None = getattr(request, "control_session_id", None)
         session = None if session_id is None else self._sessions.get(session_id)
         if session is None:
@@ -81,7 +87,17 @@ class ControlSessions:
                 f"control request for unknown session: controlSessionId={session_id}"
                 f" templateId={request.LAYOUT.template_id}"
             )
+        elif not self._answers_to(image, session):
+            self._context.reporter.event(
+                "control request on another connection than its session's:"
+                f" templateId={request.LAYOUT.template_id}"
+            )
+            return None
         return session
+
+    def _answers_to(self, image: Image, session: ControlSession) -> bool:
+        """Return whether requests on an image may use a session."""
+        return session.image is image or not self._are_bound
 
     # -- connects ---------------------------------------------------------------------------------
 
@@ -106,8 +122,10 @@ class ControlSessions:
         if isinstance(request, ap.AuthConnectRequest):
             credentials, client_info = request.encoded_credentials, request.client_info
         session_id = self._next_session_id()
+        self._number += 1
         session = ControlSession(
             session_id=session_id,
+            number=self._number,
             correlation_id=request.correlation_id,
             image=image,
             response_channel=channel,
@@ -181,7 +199,7 @@ class ControlSessions:
         elif self._stirred:
             due = list(self._stirred)
             self._stirred.difference_update(due)
-            due.sort(key=lambda session: -session.session_id)
+            due.sort(key=lambda session: -session.number)
         else:
             return 0
         # Each session leaves the set before it runs and joins it again afterwards if it is busy, so

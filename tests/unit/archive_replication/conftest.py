@@ -203,9 +203,13 @@ class Copying:
 
 
 @pytest.fixture
-def rig() -> Iterator[Rig]:
-    """An archive with an open session; responses of sources have a stream of their own."""
-    made = Rig(control_response_stream_id=SOURCE_RESPONSES, low_storage_space_threshold=0)
+def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
+    """An archive with an open session; responses of sources have a stream of their own.
+
+    Its parameter, if it has one, is further options of the archive.
+    """
+    options = {"low_storage_space_threshold": 0} | getattr(request, "param", {})
+    made = Rig(control_response_stream_id=SOURCE_RESPONSES, **options)
     made.connect()
     yield made
     made.close()

@@ -85,6 +85,7 @@ def test_an_archive_that_closes_ends_its_replications(rig, source, copying) -> N
     assert copying.told() == ["REPLICATE", "OK", "REPLICATE_END"]
 
 
+@pytest.mark.parametrize("rig", [{"bound_control_sessions": False}], indirect=True)
 def test_replication_ids_and_session_ids_are_one_sequence(rig, source, copying) -> None:
     session_id = rig.session_id
     copying.start()
