@@ -153,6 +153,9 @@ class ControlSessions:
         if is_above_limit:
             self._above_limit.add(session)
         if refusal is None:
+            tell_source = getattr(self._authenticator, "on_source", None)
+            if tell_source is not None:
+                tell_source(session_id, image.source_identity)
             self._authenticator.on_connect_request(session_id, credentials, context.now_ms())
 
     def _limit_refusal(self) -> Refusal | None:

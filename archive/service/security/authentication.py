@@ -28,9 +28,10 @@ class SessionProxy(Protocol):
 class Authenticator(Protocol):
     """Decides which clients may connect. All methods run on the archive's conductor.
 
-    Two optional methods are called where an authenticator has them:
-    ``on_session_closed(session_id)`` when a control session has ended, and ``close()`` when the
-    archive has.
+    Three optional methods are called where an authenticator has them:
+    ``on_source(session_id, source)`` before a connect request, with the client's address and port
+    or ``aeron:ipc``, ``on_session_closed(session_id)`` when a control session has ended, and
+    ``close()`` when the archive has.
     """
 
     def on_connect_request(self, session_id: int, credentials: bytes, now_ms: int) -> None:
