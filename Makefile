@@ -18,7 +18,7 @@ ARGS ?=
 PARTS := $(strip build \
   $(patsubst test-long,test,$(filter demo demo-udp bench test test-long,$(MAKECMDGOALS))))
 
-.PHONY: packages help build demo demo-udp test test-long c-peer lint docs bench sanitize clean distclean
+.PHONY: packages help build demo demo-udp test test-long c-peer lint docs bench wheels sanitize clean distclean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,9 @@ docs: build $(STAMPS)/test ## the site, in build/docs/index.html; without the ne
 bench: build $(STAMPS)/test ## side by side with the peers; ARGS="ipc-32 ipc-rtt" picks some
 	$(BIN)/aerolog bench $(ARGS)
 
+wheels: $(STAMPS)/wheels ## a wheel in dist for each CPython of this machine, 3.11 to 3.14, tried where nothing else is
+	$(BIN)/python scripts/wheels.py $(ARGS)
+
 sanitize: build $(STAMPS)/test ## unit tests with address and undefined-behaviour sanitizers, in a copy of the tree
 	scripts/sanitize $(BIN)/python $(ARGS)
 
@@ -70,8 +73,8 @@ $(STAMPS)/venv: | packages
 	$(BIN)/python -m pip install -q -U pip
 	@mkdir -p $(STAMPS) && touch $@
 
-# What pip fetches: for the build, for the demo (Spark), and for everything that tests and checks.
-$(STAMPS)/build $(STAMPS)/demo $(STAMPS)/test: $(STAMPS)/venv pyproject.toml scripts/requirements.py
+# What pip fetches: for the build, the demo (Spark), wheels, and for everything that tests and checks.
+$(STAMPS)/build $(STAMPS)/demo $(STAMPS)/wheels $(STAMPS)/test: $(STAMPS)/venv pyproject.toml scripts/requirements.py
 	$(BIN)/python scripts/requirements.py $(@F) > $@.txt
 	$(BIN)/python -m pip install -q -r $@.txt
 	@touch $@

@@ -1,16 +1,21 @@
 """Builds the distribution once for the packaging tests, from what git tracks."""
 
+import importlib.util
 import os
-import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+SPEC = importlib.util.spec_from_file_location("wheels", CHECKOUT / "scripts" / "wheels.py")
+assert SPEC is not None
+assert SPEC.loader is not None
+wheels = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(wheels)
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
@@ -36,26 +41,17 @@ def call() -> Callable[..., str]:
     return run
 
 
+@pytest.fixture(scope="session", name="wheels")
+def wheels_program() -> ModuleType:
+    """The program of `make wheels`, as a module."""
+    return wheels
+
+
 @pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tracked files, with the C that Cython has made of them already."""
     copy = tmp_path_factory.mktemp("source")
-    tracked = run("git", "ls-files", "-z", cwd=CHECKOUT).split("\0")
-    for name in filter(None, tracked):
-        origin = CHECKOUT / name
-        if origin.is_symlink() or origin.exists():
-            target = copy / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(origin, target, follow_symlinks=False)
-    made = CHECKOUT / "build" / "cython"
-    if made.is_dir():
-        shutil.copytree(made, copy / "build" / "cython")
-    run(sys.executable, "setup.py", "-q", "build_ext", "--c-only", cwd=copy)  # where out of date
-    # Cython makes C anew that is older than a declaration it depends on, and those of Cython itself
-    # are as young as the environment of an isolated build; the C of another version it refuses.
-    tomorrow = time.time() + 86400
-    for path in (copy / "build" / "cython").rglob("*.c"):
-        os.utime(path, (tomorrow, tomorrow))
+    wheels.copy_source(copy)
     return copy
 
 

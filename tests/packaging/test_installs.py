@@ -1,7 +1,5 @@
 """The other ways to install: editable, from the source distribution, on other interpreters."""
 
-import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -14,23 +12,6 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 OTHERS = ("3.12", "3.13")
 SMOKE = ("tests/unit/memory", "tests/unit/logbuffer", "tests/unit/concurrent", "tests/unit/config")
 pytestmark = pytest.mark.timeout(600)
-
-
-def find_python(version: str) -> str | None:
-    """An interpreter of that version that really runs: on the path or a version manager's."""
-    home = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    candidates = [shutil.which(f"python{version}")]
-    candidates += [str(path) for path in sorted(home.glob(f"versions/{version}.*/bin/python"))]
-    for candidate in filter(None, candidates):
-        asked = subprocess.run(
-            [candidate, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if asked.returncode == 0 and asked.stdout.strip() == version:
-            return candidate
-    return None
 
 
 def test_the_source_distribution_holds_what_a_build_needs(sdist):
@@ -66,14 +47,32 @@ def test_an_editable_install_runs_from_the_checkout(source, call, tmp_path, monk
 
 
 @pytest.mark.parametrize("version", OTHERS)
-def test_the_wheel_builds_and_works_on_another_python(version, source, call, tmp_path):
-    python = find_python(version)
+def test_the_wheel_builds_and_works_on_another_python(
+    version, source, call, wheels, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("AEROLOG_OPTIMIZE", "0")
+    python = wheels.find_python(version)
     if python is None:
         skip_without(f"no Python {version} on this machine")
-    call(python, "-m", "venv", tmp_path / "venv")
-    inside = tmp_path / "venv" / "bin" / "python"
+    wheel = wheels.build_wheel(python, source, tmp_path)
     runner = ("pytest", "pytest-timeout", "pytest-asyncio", "hypothesis")
-    call(inside, "-m", "pip", "install", "-q", source, *runner)
+    inside = wheels.make_environment(python, tmp_path / "venv", wheel, *runner)
     tests = [path for path in SMOKE if (CHECKOUT / path).is_dir()]
     output = call(inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=CHECKOUT)
     assert " passed" in output
+
+
+def test_a_wheel_gets_tags_and_runs_alone_without_a_compiler(wheel, wheels, tmp_path):
+    tagged = wheels.tag_wheel(wheel, tmp_path)
+    assert "-manylinux" in tagged.name
+    said = wheels.try_wheel(sys.executable, tagged, tmp_path)
+    assert said == "recording 0: 1000 messages, last b'message 999'\n"
+
+
+def test_pythons_that_are_not_there_are_named(wheels, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(wheels, "find_python", lambda version: None)
+    monkeypatch.setattr(wheels, "copy_source", lambda copy: None)
+    assert wheels.main(tmp_path / "dist") == 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"CPython 3.{minor}: not found, no wheel was built or tested" for minor in range(11, 15)
+    ]
