@@ -5,15 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from aerolog.transport.config import settings
 from aerolog.transport.driver import properties
 from aerolog.transport.events import properties as event_properties
 
 DRIVER = Path(properties.__file__).parent
 # What driver and archive log is read by a piece of both.
 EVENTS = Path(event_properties.__file__).parent
+# Strictness is of all settings, and read where they are made.
+CONFIG = Path(settings.__file__).parent
 READERS = [
     path
-    for folder in (DRIVER, EVENTS)
+    for folder in (DRIVER, EVENTS, CONFIG)
     for path in sorted(folder.rglob("*.py"))
     if path.name != "properties.py"
 ]
