@@ -113,7 +113,7 @@ class ControlSession:
         session_id: id of the control session.
         number: how many sessions the archive had before it.
         correlation_id: id of the latest connect request or challenge response.
-        image: image on which the connect request came.
+        image: image on which the connect request came, None after the end.
         principal: the client's name, given by the authenticator.
         active_listing: whether a listing runs, of which there may be one at a time.
         end: why the session ended, None before.
@@ -143,7 +143,7 @@ class ControlSession:
     ) -> None:
         self.session_id = session_id
         self.correlation_id = correlation_id
-        self.image = image
+        self.image: Image | None = image
         self.response_channel = response_channel
         self.response_stream_id = response_stream_id
         self.number = number
@@ -338,7 +338,8 @@ class ControlSession:
         """Reject the client; the following duty cycles send the answer."""
         self.state = SessionState.REJECTED
         self._on_rejected()
-        self._reporter.event(f"authentication rejected: source={self.image.source_identity}")
+        source = "" if self.image is None else self.image.source_identity
+        self._reporter.event(f"authentication rejected: source={source}")
 
     def on_challenge_response(self, correlation_id: int, credentials: bytes) -> None:
         """Pass the client's answer to the authenticator if a challenge was sent."""
@@ -526,16 +527,22 @@ class ControlSession:
         return reason != SESSION_CLOSED and not reason.startswith(REQUEST_IMAGE_UNAVAILABLE)
 
     def close(self) -> None:
-        """Release everything: the response stream is revoked and the counter freed."""
+        """Release everything: the response stream is revoked and the counter freed.
+
+        What the client has started knows its session for as long as it lasts, so that the session
+        lets go of its streams, whose logs would stay mapped.
+        """
         self.state = SessionState.DONE
+        image, self.image = self.image, None
+        publication, self._publication = self._publication, None
         self._sync_queue.clear()
         self._async_queue.clear()
         reason = self._abort_reason or SESSION_CLOSED
         for future in (self._pending_publication, self._pending_counter):
             if future is not None:
                 future.cancel()
-        if self._publication is not None:
-            self._publication.revoke()
+        if publication is not None:
+            publication.revoke()
         if self._counter is not None:
             self._counter.close()
         forget = getattr(self._authenticator, "on_session_closed", None)
@@ -544,5 +551,5 @@ class ControlSession:
         # The request stream is rejected, so that the client notices (spec archive-protocol 6.7).
         is_plain = reason == RESPONSE_NOT_CONNECTED or not self._is_fault(reason)
         is_spared = self._refusal is not None and self._refusal.spares_image
-        if not is_plain and not is_spared and not self.image.closed:
-            self._reporter.run(lambda: self.image.reject(reason))
+        if not is_plain and not is_spared and image is not None and not image.closed:
+            self._reporter.run(lambda: image.reject(reason))
