@@ -40,7 +40,7 @@ catalog search --limit {} --archive-dir @
 catalog search --offset {} --archive-dir @
 catalog search --archive-dir {}
 catalog search --catalog {}
-catalog search --catalog sqlite:////nonexistent/{}
+catalog search --catalog sqlite:///missing/{}
 catalog sql {} --archive-dir @
 catalog sql SELECT\u00a0{} --archive-dir @
 catalog show {} --archive-dir @

@@ -2,6 +2,7 @@
 
 import pytest
 
+from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver import properties as network
 from aerolog.transport.driver.properties import PROPERTIES, driver_settings
@@ -57,7 +58,9 @@ DEFAULTS = {
 
 def test_the_table_has_the_references_names_and_defaults_and_ours():
     after_the_others = PROPERTIES.index(network.RECEIVER_WILDCARD_PORT_RANGE) + 1
-    of_network = PROPERTIES[after_the_others : -len(DRIVER_EVENT_PROPERTIES)]
+    of_every_component = (*DRIVER_EVENT_PROPERTIES, STRICT)
+    assert PROPERTIES[-len(of_every_component) :] == of_every_component
+    of_network = PROPERTIES[after_the_others : -len(of_every_component)]
     assert {prop.name: prop.default for prop in of_network} == DEFAULTS
     assert set(of_network).isdisjoint(DRIVER_EVENT_PROPERTIES)
     assert len({prop.keyword for prop in PROPERTIES}) == len(PROPERTIES)
