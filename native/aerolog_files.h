@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Gives [offset, offset + length) of a file its place on disk; contents are kept.
@@ -33,6 +34,33 @@ static inline int aerolog_allocate(int fd, int64_t offset, int64_t length)
     }
     while (result == EINTR);
     return -result;
+}
+
+/* The same for a file that is open no more. Returns -ESTALE if its path names another file now. */
+static inline int aerolog_allocate_in(
+    const char *path, uint64_t device, uint64_t inode, int64_t offset, int64_t length)
+{
+    struct stat found;
+    int result;
+    const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+    {
+        return -errno;
+    }
+    if (fstat(fd, &found) != 0)
+    {
+        result = -errno;
+    }
+    else if (found.st_dev != device || found.st_ino != inode)
+    {
+        result = -ESTALE;
+    }
+    else
+    {
+        result = aerolog_allocate(fd, offset, length);
+    }
+    close(fd);
+    return result;
 }
 
 #endif

@@ -24,7 +24,6 @@ from posix.mman cimport (
     msync,
     munmap,
 )
-from posix.unistd cimport close as _close
 
 from aerolog.transport.concurrent.atomic cimport (
     cas_i64,
@@ -42,6 +41,9 @@ from aerolog.transport.errors import FileFormatError, StorageSpaceError
 
 cdef extern from "aerolog_files.h" nogil:
     int aerolog_allocate(int fd, int64_t offset, int64_t length) noexcept
+    int aerolog_allocate_in(
+        const char* path, uint64_t device, uint64_t inode, int64_t offset, int64_t length
+    ) noexcept
 
 
 cdef class MappedFile:
@@ -61,14 +63,13 @@ cdef class MappedFile:
         self.length = 0
         self.path = ""
         self.writable = False
-        self._fd = -1
+        self._encoded_path = b""
+        self._path_text = self._encoded_path
         self.allocated = True
 
     def __dealloc__(self):
         if self.address != NULL:
             munmap(self.address, self.length)
-        if self._fd >= 0:
-            _close(self._fd)
 
     @classmethod
     def create(
@@ -85,18 +86,15 @@ cdef class MappedFile:
             os.ftruncate(fd, length)
             if preallocate:
                 _allocate_whole(fd, path, length)
-            mapped.path = path
             mapped.writable = True
+            mapped.allocated = preallocate
+            mapped._name(fd, path)
             mapped._map(fd, length)
         except BaseException:
             os.unlink(path)
-            os.close(fd)
             raise
-        if preallocate:
+        finally:
             os.close(fd)
-        else:
-            mapped._fd = fd
-            mapped.allocated = False
         return mapped
 
     @classmethod
@@ -134,11 +132,21 @@ cdef class MappedFile:
                 f"{max(min_length, 1)}"
             )
         cdef MappedFile mapped = cls.__new__(cls)
-        mapped.path = path
         mapped.writable = writable
         mapped.allocated = False
+        mapped._name(fd, path)
         mapped._map(fd, length)
         return mapped
+
+    cdef int _name(self, int fd, object path) except -1:
+        """Note where the file is, which a range is allocated by: no descriptor stays open."""
+        status = os.fstat(fd)
+        self._device = status.st_dev
+        self._inode = status.st_ino
+        self.path = path
+        self._encoded_path = os.fsencode(os.path.abspath(path))
+        self._path_text = self._encoded_path
+        return 0
 
     cdef int _map(self, int fd, int64_t length) except -1:
         cdef int protection = PROT_READ | PROT_WRITE if self.writable else PROT_READ
@@ -154,15 +162,16 @@ cdef class MappedFile:
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil:
         """Allocate a range on disk, as the owner of a sparse file does before the range is used.
 
-        Returns 0 or -errno (-ENOSPC if the disk is full). Contents are not changed.
+        Returns 0 or -errno: -ENOSPC if the disk is full, -ESTALE if another file has the path now.
+        Contents are not changed.
         """
         if offset < 0 or length <= 0 or offset > self.length - length:
             return -EINVAL
         if self.allocated:
             return 0
-        if self._fd < 0:
+        if not self.writable:
             return -EBADF
-        return aerolog_allocate(self._fd, offset, length)
+        return aerolog_allocate_in(self._path_text, self._device, self._inode, offset, length)
 
     cdef uint8_t* section(self, int64_t offset, int64_t length) except NULL:
         """Address of a part of the mapping; raises an error for a part outside it."""
@@ -181,8 +190,6 @@ cdef class MappedFile:
         """
         cdef int64_t begin = offset, count = length
         cdef int result
-        if self._fd < 0 and not self.allocated and self.writable:
-            self._fd = self._descriptor()
         with nogil:
             result = self.allocate(begin, count)
         if result == -ENOSPC:
@@ -193,9 +200,6 @@ cdef class MappedFile:
                 f"cannot allocate {length} bytes at offset {offset}: {_strerror(-result)}",
                 self.path,
             )
-
-    cdef int _descriptor(self) except -1:
-        return os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
 
     def usable_space(self) -> int:
         """Bytes that this process may still allocate in the file system of the file."""

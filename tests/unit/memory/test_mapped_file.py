@@ -1,5 +1,6 @@
 """Mappings: their words, their views, their life."""
 
+import errno
 import gc
 import os
 import signal
@@ -175,3 +176,25 @@ def test_the_fake_withholds_ranges_that_do_not_fit(fake):
     mapped.allocate_range(0, 8192)
     with pytest.raises(StorageSpaceError, match="usable=0"):
         mapped.allocate_range(8192, 1)
+
+
+def test_a_sparse_file_holds_no_descriptor_and_is_allocated_by_its_path(tmp_path):
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    path = tmp_path / "sparse"
+    mapped = MappedFile.create(str(path), 1 << 20, preallocate=False)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    mapped.allocate_range(0, 65536)
+    assert allocated_bytes(path) == 65536
+    path.rename(tmp_path / "other")
+    path.write_bytes(bytes(1 << 20))
+    with pytest.raises(OSError, match="cannot allocate") as refused:
+        mapped.allocate_range(65536, 65536)
+    assert refused.value.errno == errno.ESTALE
+
+
+def test_a_relative_path_is_allocated_wherever_the_process_goes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mapped = MappedFile.create("sparse", 1 << 20, preallocate=False)
+    monkeypatch.chdir("/")
+    mapped.allocate_range(0, 4096)
+    assert allocated_bytes(tmp_path / "sparse") >= 4096
