@@ -53,11 +53,15 @@ def format_exception(error: BaseException) -> str:
 
 
 def exception_identity(error: BaseException) -> Hashable:
-    """Return a key, equal for exceptions whose chains of class, message and frames are equal."""
+    """Return a key, equal for exceptions whose chains of class, message and frames are equal.
+
+    The message of an error of the operating system does not count, its number does: it names a
+    file, and a stranger may cause as many files as an error log has room for.
+    """
     return tuple(
         (
             _class_name(exception),
-            str(exception),
+            _told_apart_by(exception),
             tuple(
                 (frame.f_code.co_filename, frame.f_code.co_name, line)
                 for frame, line in traceback.walk_tb(exception.__traceback__)
@@ -65,6 +69,12 @@ def exception_identity(error: BaseException) -> Hashable:
         )
         for exception in _chain(error)
     )
+
+
+def _told_apart_by(exception: BaseException) -> object:
+    if isinstance(exception, OSError) and exception.errno is not None:
+        return exception.errno
+    return str(exception)
 
 
 def _with_category(error: BaseException) -> str:

@@ -1,12 +1,19 @@
 """The distinct error log and its texts (spec cnc-and-commands 6, spec stat-tools 3)."""
 
+import errno
+import os
 import struct
 import threading
 
 import pytest
 
 from aerolog.archive.service.reporter import ArchiveEvent
-from aerolog.transport.errors import ConfigurationError, DriverTimeoutError, FileFormatError
+from aerolog.transport.errors import (
+    ConfigurationError,
+    DriverTimeoutError,
+    FileFormatError,
+    StorageSpaceError,
+)
 from aerolog.transport.memory.error_log import (
     DistinctErrorLog,
     ErrorObservation,
@@ -14,7 +21,7 @@ from aerolog.transport.memory.error_log import (
     read_error_log,
 )
 from aerolog.transport.memory.error_text import format_error_log, format_exception, format_time
-from aerolog.transport.memory.mapped_file import MappedFile
+from aerolog.transport.memory.mapped_file import MappedFile, storage_space_error
 
 
 @pytest.fixture
@@ -79,6 +86,30 @@ def test_equal_exceptions_are_one_error(log):
     found = log.observations()
     assert [each.count for each in found] == [3, 1]
     assert found[0].text.startswith("builtins.ValueError: boom\n\tat failing(test_error_log.py:")
+
+
+def test_errors_of_files_are_told_apart_by_their_number(log):
+    def fail(code, path):
+        try:
+            raise OSError(code, os.strerror(code), path)
+        except OSError as error:
+            return error
+
+    for number in range(3):
+        log.record_exception(fail(errno.EMFILE, f"/images/{number}.logbuffer"))
+    log.record_exception(fail(errno.ENOSPC, "/images/3.logbuffer"))
+    found = log.observations()
+    assert [each.count for each in found] == [3, 1]
+    assert "/images/0.logbuffer" in found[0].text
+
+
+def test_full_disks_are_one_error(log):
+    for number in range(3):
+        try:
+            raise storage_space_error(f"/images/{number}.logbuffer", 65536, 100 + number)
+        except StorageSpaceError as error:
+            log.record_exception(error)
+    assert [each.count for each in log.observations()] == [3]
 
 
 def test_the_cause_of_an_exception_belongs_to_it(log):
