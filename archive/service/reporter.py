@@ -10,7 +10,7 @@ from aerolog.archive.service.event_log import NO_EVENTS
 from aerolog.transport.errors import AerologError, ErrorCategory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from aerolog.archive.service.event_log import NoArchiveEvents
     from aerolog.transport.memory.error_log import DistinctErrorLog
@@ -51,10 +51,15 @@ class Reporter:
                 increment()
             self._uncounted = 0
 
-    def error(self, error: BaseException) -> None:
-        """Log an error, count it and report it to the operator."""
+    def error(self, error: BaseException, identity: Hashable | None = None) -> None:
+        """Log an error, count it and report it to the operator.
+
+        Args:
+            error: what happened.
+            identity: what makes two of them one in the log, in place of their texts.
+        """
         with self._lock:
-            if not self._error_log.record_exception(error) and not self._is_full:
+            if not self._error_log.record_exception(error, identity) and not self._is_full:
                 self._is_full = True
                 _LOG.warning("the archive's error log is full; first left out: %s", error)
             if self._increment is None:
@@ -63,9 +68,15 @@ class Reporter:
                 self._increment()
         _LOG.debug("archive error", exc_info=error)
 
-    def event(self, text: str) -> None:
-        """Record a warning as the reference does: as an error of a class of its own."""
-        self.error(ArchiveEvent(text))
+    def event(self, text: str, identity: Hashable | None = None) -> None:
+        """Record a warning as the reference does: as an error of a class of its own.
+
+        Args:
+            text: what to write.
+            identity: what makes two of them one in the log, where a client chooses part of the
+                text: clients cannot fill the log.
+        """
+        self.error(ArchiveEvent(text), identity)
 
     def mention(self, text: str) -> None:
         """Log something that causes no loss, without counting it."""

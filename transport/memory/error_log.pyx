@@ -109,9 +109,16 @@ cdef class DistinctErrorLog:
             store_release_i64(self._data + at + LAST_AT, now_ms)
         return True
 
-    def record_exception(self, error: BaseException) -> bool:
-        """Count an exception; those with equal class, message, frames and causes are the same."""
-        return self.record(format_exception(error), exception_identity(error))
+    def record_exception(self, error: BaseException, identity=None) -> bool:
+        """Count an exception.
+
+        Args:
+            error: those with equal class, message, frames and causes are the same.
+            identity: what makes two of them the same instead, if given.
+        """
+        if identity is None:
+            identity = exception_identity(error)
+        return self.record(format_exception(error), identity)
 
     cdef int64_t _append(self, str text, int64_t now_ms) except -2:
         cdef bytes data = text.encode("ascii", "replace")

@@ -311,7 +311,8 @@ class ArchiveConductor(WatchAgent):
             )
             if session is None:
                 self._context.reporter.event(
-                    f"Unknown session or token timeout for replayToken={request.replay_token}"
+                    f"Unknown session or token timeout for replayToken={request.replay_token}",
+                    "unknown replay token",
                 )
                 return
             # The replay answers the image on which the request came.
@@ -332,7 +333,8 @@ class ArchiveConductor(WatchAgent):
             self._context.counters.requests_unauthorised.add(1)
             self._context.reporter.event(
                 f"unauthorised archive action={template_id}"
-                f" controlSessionId={session.session_id} source={image.source_identity}"
+                f" controlSessionId={session.session_id} source={image.source_identity}",
+                ("unauthorised", template_id, session.principal),
             )
             session.send_error(
                 correlation_id, ArchiveErrorCode.UNAUTHORISED_ACTION, "unauthorised action"

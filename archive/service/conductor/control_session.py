@@ -339,7 +339,10 @@ class ControlSession:
         self.state = SessionState.REJECTED
         self._on_rejected()
         source = "" if self.image is None else self.image.source_identity
-        self._reporter.event(f"authentication rejected: source={source}")
+        self._reporter.event(
+            f"authentication rejected: source={source}",
+            ("authentication rejected", source.rpartition(":")[0]),
+        )
 
     def on_challenge_response(self, correlation_id: int, credentials: bytes) -> None:
         """Pass the client's answer to the authenticator if a challenge was sent."""
@@ -520,7 +523,8 @@ class ControlSession:
                 self._reporter.event(
                     f"controlSessionId={self.session_id}"
                     f" (controlResponseStreamId={self.response_stream_id}"
-                    f" controlResponseChannel={self.response_channel}) terminated: {reason}"
+                    f" controlResponseChannel={self.response_channel}) terminated: {reason}",
+                    ("terminated", end, reason),
                 )
 
     def _is_fault(self, reason: str) -> bool:

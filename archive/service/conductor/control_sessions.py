@@ -85,7 +85,8 @@ class ControlSessions:
         if session is None:
             self._context.reporter.event(
                 f"control request for unknown session: controlSessionId={session_id}"
-                f" templateId={request.LAYOUT.template_id}"
+                f" templateId={request.LAYOUT.template_id}",
+                ("unknown session", request.LAYOUT.template_id),
             )
         elif not self._answers_to(image, session):
             self._context.reporter.event(

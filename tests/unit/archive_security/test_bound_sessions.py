@@ -83,6 +83,16 @@ def test_two_clients_of_one_connection_have_a_session_each(rig: Rig) -> None:
     assert first != second
 
 
+def test_requests_for_made_up_sessions_are_one_entry_of_the_log(rig: Rig) -> None:
+    requests = stranger(rig)
+    for number in range(50):
+        query = ap.ArchiveIdRequest(control_session_id=1000 + number, correlation_id=number)
+        send(rig, requests, query)
+    rig.pass_time(300)
+    (text,) = [text for text in rig.errors() if "unknown session" in text]
+    assert "controlSessionId=1000 " in text
+
+
 def test_ids_are_no_sequence(make_rig) -> None:
     rig = make_rig()
     ids = [rig.connect() for _ in range(20)]
