@@ -62,13 +62,6 @@ def test_the_wheel_builds_and_works_on_another_python(
     assert " passed" in output
 
 
-def test_a_wheel_gets_tags_and_runs_alone_without_a_compiler(wheel, wheels, tmp_path):
-    tagged = wheels.tag_wheel(wheel, tmp_path)
-    assert "-manylinux" in tagged.name
-    said = wheels.try_wheel(sys.executable, tagged, tmp_path)
-    assert said == "recording 0: 1000 messages, last b'message 999'\n"
-
-
 def test_pythons_that_are_not_there_are_named(wheels, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(wheels, "find_python", lambda version: None)
     monkeypatch.setattr(wheels, "copy_source", lambda copy: None)

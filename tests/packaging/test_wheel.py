@@ -1,6 +1,7 @@
 """What the wheel holds and how it behaves in an environment with nothing else."""
 
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -129,3 +130,10 @@ def test_the_driver_runs_without_extras(bare_python, tmp_path):
     assert ready.strip(), errors
     assert driver.returncode == 0
     assert errors == ""
+
+
+def test_a_wheel_gets_tags_and_runs_alone_without_a_compiler(wheel, wheels, tmp_path):
+    tagged = wheels.tag_wheel(wheel, tmp_path)
+    assert "-manylinux" in tagged.name
+    said = wheels.try_wheel(sys.executable, tagged, tmp_path)
+    assert said == "recording 0: 1000 messages, last b'message 999'\n"
