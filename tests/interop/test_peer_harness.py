@@ -4,6 +4,7 @@ import time
 
 import peer
 import pytest
+from peer import c_build
 from peer.client import numbered_message
 
 pytestmark = pytest.mark.interop
@@ -62,3 +63,14 @@ def test_errors_of_the_reference_come_with_class_and_code(java_archive, java_cli
 def test_tools_of_the_reference_run(java_driver, java_archive):
     assert "Bytes sent" in peer.aeron_stat(java_driver.aeron_dir)
     assert peer.archive_tool(java_archive.archive_dir, "describe", "0", check=False) is not None
+
+
+def test_what_the_c_peer_s_build_lacks_is_told_before_it_begins(monkeypatch):
+    monkeypatch.setattr(c_build, "run", lambda *_args: "fish\nlibbsd-dev\ncargo-web\n")
+    with pytest.raises(peer.PeerUnavailable, match="install libbsd-dev, cargo-web$"):
+        c_build.check_packages()
+
+
+def test_packages_of_other_tests_are_nothing_to_the_c_peer(monkeypatch):
+    monkeypatch.setattr(c_build, "run", lambda *_args: "fish\ntshark\n")
+    c_build.check_packages()

@@ -9,6 +9,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from pathlib import Path
 from peer.artifact import PeerUnavailable, cache_dir, fetch, fetch_jar, locked, program, run
 
 SOURCES = Path(__file__).resolve().parent / "c"
+PREREQUISITES = Path(__file__).resolve().parents[3] / "scripts" / "prerequisites"
+# Of .ci/packages, which has more than one name for cargo's.
+PACKAGES = re.compile(r"cargo.*|clang|libclang-dev|libbsd-dev|uuid-dev")
 # The versions of the reference, and the crates' that carry them; the first one is the standard.
 CRATES = {"1.51.0": "0.1.168", "1.52.2": "0.2.4", "1.54.0": "0.2.16"}
 STANDARD = next(iter(CRATES))
@@ -132,8 +136,21 @@ def install(work: Path, target: Path) -> None:
     fresh.rename(target)
 
 
+def check_packages() -> None:
+    """Looks for what the build takes of the system, before it fails in the middle.
+
+    Raises:
+        PeerUnavailable: names the packages that are missing.
+    """
+    listed = run([str(PREREQUISITES), "--list", "test"], "looking for packages", 60).split()
+    missing = [package for package in listed if PACKAGES.fullmatch(package)]
+    if missing:
+        raise PeerUnavailable(f"the build lacks packages: install {', '.join(missing)}")
+
+
 def build_once(version: str, target: Path) -> None:
     """Builds the programs of a version in a folder beside the target and moves them there."""
+    check_packages()
     cargo = program("cargo", "cargo")
     work = target.with_name(f"{target.name}.work")
     copy_sources(version, work)
