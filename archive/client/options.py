@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from aerolog.archive.protocol import defaults
 from aerolog.transport.client.options import LOG
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.definition import Declare
@@ -20,10 +21,7 @@ if TYPE_CHECKING:
     from aerolog.archive.protocol import RecordingSignalEvent
     from aerolog.transport.config.sources import Properties
 
-REQUEST_STREAM_ID: Final = 10
-RESPONSE_STREAM_ID: Final = 20
 REPLAY_STREAM_ID: Final = 40
-RECORDING_EVENTS_STREAM_ID: Final = 30
 MAX_NAME_LENGTH: Final = 100
 NS_PER_SECOND: Final = 1_000_000_000
 
@@ -34,7 +32,7 @@ REQUEST_CHANNEL: Final = _declare.text(
     keyword="request_channel",
 )  # fmt: skip
 REQUEST_STREAM: Final = _declare.integer(
-    "aeron.archive.control.stream.id", REQUEST_STREAM_ID, "stream of the requests",
+    "aeron.archive.control.stream.id", defaults.CONTROL_STREAM_ID, "stream of the requests",
     keyword="request_stream_id",
 )  # fmt: skip
 RESPONSE_CHANNEL: Final = _declare.text(
@@ -43,11 +41,11 @@ RESPONSE_CHANNEL: Final = _declare.text(
     keyword="response_channel",
 )  # fmt: skip
 RESPONSE_STREAM: Final = _declare.integer(
-    "aeron.archive.control.response.stream.id", RESPONSE_STREAM_ID, "stream of the responses",
-    keyword="response_stream_id",
+    "aeron.archive.control.response.stream.id", defaults.RESPONSE_STREAM_ID,
+    "stream of the responses", keyword="response_stream_id",
 )  # fmt: skip
 MESSAGE_TIMEOUT: Final = _declare.duration(
-    "aeron.archive.message.timeout", 10 * NS_PER_SECOND,
+    "aeron.archive.message.timeout", defaults.MESSAGE_TIMEOUT_NS,
     "for one request, and for the whole of connecting", keyword="message_timeout",
 )  # fmt: skip
 RETRY_ATTEMPTS: Final = _declare.integer(
@@ -56,15 +54,15 @@ RETRY_ATTEMPTS: Final = _declare.integer(
     keyword="message_retry_attempts",
 )  # fmt: skip
 TERM_LENGTH: Final = _declare.size(
-    "aeron.archive.control.term.buffer.length", 64 * 1024,
+    "aeron.archive.control.term.buffer.length", defaults.CONTROL_TERM_LENGTH,
     "terms of both control streams where their channels do not say", keyword="term_length",
 )  # fmt: skip
 TERM_SPARSE: Final = _declare.boolean(
-    "aeron.archive.control.term.buffer.sparse", True,
+    "aeron.archive.control.term.buffer.sparse", defaults.CONTROL_TERM_SPARSE,
     "sparse logs for both control streams where their channels do not say", keyword="sparse",
 )  # fmt: skip
 MTU: Final = _declare.size(
-    "aeron.archive.control.mtu.length", 1408,
+    "aeron.archive.control.mtu.length", defaults.CONTROL_MTU,
     "mtu of both control streams where their channels do not say", keyword="mtu",
 )  # fmt: skip
 NAME: Final = _declare.text("aeron.archive.client.name", "", "shown by the archive", keyword="name")

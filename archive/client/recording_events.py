@@ -14,13 +14,14 @@ from aerolog.archive.client.caller import (
     series,
 )
 from aerolog.archive.client.connection import give_up
-from aerolog.archive.client.options import NS_PER_SECOND, RECORDING_EVENTS_STREAM_ID
+from aerolog.archive.client.options import NS_PER_SECOND
 from aerolog.archive.protocol import (
     RecordingProgress,
     RecordingStarted,
     RecordingStopped,
     decode,
 )
+from aerolog.archive.protocol.defaults import RECORDING_EVENTS_STREAM_ID
 from aerolog.transport.errors import MessageFormatError
 
 if TYPE_CHECKING:

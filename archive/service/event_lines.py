@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from aerolog.archive.protocol import Message
 
 
-class ArchiveEvent(IntEnum):
+class ArchiveEventCode(IntEnum):
     """The events of an archive; names and numbers are the reference's."""
 
     CMD_IN_CONNECT = 1
@@ -70,10 +70,10 @@ class ArchiveEvent(IntEnum):
     CMD_IN_MAX_RECORDED_POSITION = 45
 
 
-E = ArchiveEvent
+E = ArchiveEventCode
 
 # Events whose names do not follow from the names of their messages.
-_OTHER_NAMES: Final[dict[str, ArchiveEvent]] = {
+_OTHER_NAMES: Final[dict[str, ArchiveEventCode]] = {
     "BoundedReplayRequest": E.CMD_IN_START_BOUNDED_REPLAY,
     "ControlResponse": E.CMD_OUT_RESPONSE,
     "FindLastMatchingRecordingRequest": E.CMD_IN_FIND_LAST_MATCHING_RECORD,
@@ -82,11 +82,11 @@ _OTHER_NAMES: Final[dict[str, ArchiveEvent]] = {
 }
 
 
-def _event_of(message: type[Message]) -> ArchiveEvent | None:
+def _event_of(message: type[Message]) -> ArchiveEventCode | None:
     """Return the event as which a message is logged, None when the reference does not log it."""
     name = message.LAYOUT.name
     words = re.sub(r"(?<=.)(?=[A-Z])", "_", name.replace("Request", "")).upper()
-    return _OTHER_NAMES.get(name) or ArchiveEvent.__members__.get(f"CMD_IN_{words}")
+    return _OTHER_NAMES.get(name) or ArchiveEventCode.__members__.get(f"CMD_IN_{words}")
 
 
 #: Event of each logged message, by template id.
@@ -106,12 +106,12 @@ _LEFT_OUT: Final = frozenset(
         "client_info",
     }
 )
-_LEFT_OUT_OF: Final[dict[ArchiveEvent, frozenset[str]]] = {
+_LEFT_OUT_OF: Final[dict[ArchiveEventCode, frozenset[str]]] = {
     E.CMD_IN_DETACH_SEGMENTS: frozenset({"new_start_position"}),
     E.CMD_IN_REPLICATE2: frozenset({"encoded_credentials"}),
 }
 # Field order of lines in which it differs from the order in the message.
-_FIRST: Final[dict[ArchiveEvent, tuple[str, ...]]] = {
+_FIRST: Final[dict[ArchiveEventCode, tuple[str, ...]]] = {
     E.CMD_IN_LIST_RECORDING_SUBSCRIPTIONS: (
         "control_session_id",
         "correlation_id",
@@ -134,7 +134,7 @@ def _shown(name: str, value: Any) -> str:
     return f"{_camel(name)}={value}"
 
 
-def message_text(event: ArchiveEvent, data: bytes) -> str:
+def message_text(event: ArchiveEventCode, data: bytes) -> str:
     """Format the fields of a message as the reference's lines do.
 
     Raises:
@@ -205,7 +205,7 @@ def _resize(fields: Fields) -> str:
     return f"{fields.take('q')} bytes => {fields.take('q')} bytes"
 
 
-_OTHERS: Final[dict[ArchiveEvent, Callable[[Fields], str]]] = {
+_OTHERS: Final[dict[ArchiveEventCode, Callable[[Fields], str]]] = {
     E.CONTROL_SESSION_STATE_CHANGE: _control,
     E.RECORDING_SESSION_STATE_CHANGE: _recording,
     E.REPLAY_SESSION_STATE_CHANGE: _replay,
@@ -223,8 +223,8 @@ def dissect(event: int, data: bytes) -> tuple[str, str]:
         event: the event's number; an unknown one is shown as a number.
         data: the recorded bytes, which may be truncated.
     """
-    return name_and_text(ArchiveEvent, event, data, _text)
+    return name_and_text(ArchiveEventCode, event, data, _text)
 
 
-def _text(event: ArchiveEvent, data: bytes) -> str:
+def _text(event: ArchiveEventCode, data: bytes) -> str:
     return _OTHERS[event](Fields(data)) if event in _OTHERS else message_text(event, data)

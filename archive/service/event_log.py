@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.service.event_lines import MESSAGE_EVENTS, ArchiveEvent, dissect
+from aerolog.archive.service.event_lines import MESSAGE_EVENTS, ArchiveEventCode, dissect
 from aerolog.transport.events.component_events import Component, ComponentEvents
 from aerolog.transport.events.event_codes import ARCHIVE
 from aerolog.transport.events.event_fields import text_field
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.settings import Settings
 
-E = ArchiveEvent
+E = ArchiveEventCode
 _COMPONENT: Final = Component(
-    ARCHIVE, "ARCHIVE", ArchiveEvent, EVENT_ARCHIVE_LOG, EVENT_ARCHIVE_LOG_DISABLE, dissect
+    ARCHIVE, "ARCHIVE", ArchiveEventCode, EVENT_ARCHIVE_LOG, EVENT_ARCHIVE_LOG_DISABLE, dissect
 )
 _TEMPLATE_AT: Final = 2
 
@@ -80,7 +80,7 @@ class NoArchiveEvents:
 NO_EVENTS: Final = NoArchiveEvents()
 
 
-class ArchiveEvents(ComponentEvents[ArchiveEvent], NoArchiveEvents):
+class ArchiveEvents(ComponentEvents[ArchiveEventCode], NoArchiveEvents):
     """The event log of an archive that logs the configured events."""
 
     def message(self, encoded: bytes) -> None:

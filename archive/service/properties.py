@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.format.segment import SEGMENT_LENGTH_MAX, SEGMENT_LENGTH_MIN, is_power_of_two
+from aerolog.archive.protocol import defaults
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
@@ -72,7 +73,7 @@ CONTROL_CHANNEL = _declare.text(
     "aeron.archive.control.channel", None, "UDP channel to listen on for requests"
 )
 CONTROL_STREAM_ID = _declare.integer(
-    "aeron.archive.control.stream.id", 10, "stream of the control channel"
+    "aeron.archive.control.stream.id", defaults.CONTROL_STREAM_ID, "stream of the control channel"
 )
 LOCAL_CONTROL_CHANNEL = _declare.text(
     "aeron.archive.local.control.channel",
@@ -80,26 +81,36 @@ LOCAL_CONTROL_CHANNEL = _declare.text(
     "IPC channel to listen on for requests",
 )
 LOCAL_CONTROL_STREAM_ID = _declare.integer(
-    "aeron.archive.local.control.stream.id", 10, "stream of the local control channel"
+    "aeron.archive.local.control.stream.id",
+    defaults.CONTROL_STREAM_ID,
+    "stream of the local control channel",
 )
 CONTROL_TERM_LENGTH = _declare.size(
     "aeron.archive.control.term.buffer.length",
-    64 * _K,
+    defaults.CONTROL_TERM_LENGTH,
     "terms of responses when the client does not say",
     low=64 * _K,
     high=1024 * _M,
 )
 CONTROL_MTU = _declare.size(
-    "aeron.archive.control.mtu.length", 1408, "mtu of responses", low=32, high=65_504
+    "aeron.archive.control.mtu.length",
+    defaults.CONTROL_MTU,
+    "mtu of responses",
+    low=32,
+    high=65_504,
 )
 CONTROL_SPARSE = _declare.boolean(
-    "aeron.archive.control.term.buffer.sparse", True, "sparse logs for responses"
+    "aeron.archive.control.term.buffer.sparse",
+    defaults.CONTROL_TERM_SPARSE,
+    "sparse logs for responses",
 )
 EVENTS_CHANNEL = _declare.text(
     "aeron.archive.recording.events.channel", None, "channel of the recording events"
 )
 EVENTS_STREAM_ID = _declare.integer(
-    "aeron.archive.recording.events.stream.id", 30, "stream of the recording events"
+    "aeron.archive.recording.events.stream.id",
+    defaults.RECORDING_EVENTS_STREAM_ID,
+    "stream of the recording events",
 )
 EVENTS_ENABLED = _declare.boolean(
     "aeron.archive.recording.events.enabled", False, "send recording events"
@@ -113,10 +124,14 @@ REPLICATION_RESPONSE_CHANNEL = _declare.text(
     "where other archives answer this one; port 0 of the control channel's host when not given",
 )
 REPLICATION_RESPONSE_STREAM_ID = _declare.integer(
-    "aeron.archive.control.response.stream.id", 20, "stream on which other archives answer"
+    "aeron.archive.control.response.stream.id",
+    defaults.RESPONSE_STREAM_ID,
+    "stream on which other archives answer",
 )
 REPLICATION_TIMEOUT = _declare.duration(
-    "aeron.archive.message.timeout", 10 * _S, "for each step of a replication, and to connect"
+    "aeron.archive.message.timeout",
+    defaults.MESSAGE_TIMEOUT_NS,
+    "for each step of a replication, and to connect",
 )
 SEGMENT_LENGTH = _declare.size(
     "aeron.archive.segment.file.length", 128 * _M, "bytes of a segment file, a power of two"

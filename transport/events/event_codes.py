@@ -21,7 +21,7 @@ _EVENT_MASK: Final = 0xFFFF
 _ALL: Final = "all"
 
 
-class DriverEvent(IntEnum):
+class DriverEventCode(IntEnum):
     """Events that a driver can log."""
 
     FRAME_IN = 1
@@ -76,8 +76,8 @@ class DriverEvent(IntEnum):
 
 
 #: ``admin`` stands for all events except those of frames.
-DRIVER_GROUPS: Final[Mapping[str, frozenset[DriverEvent]]] = {
-    "admin": frozenset(DriverEvent) - {DriverEvent.FRAME_IN, DriverEvent.FRAME_OUT},
+DRIVER_GROUPS: Final[Mapping[str, frozenset[DriverEventCode]]] = {
+    "admin": frozenset(DriverEventCode) - {DriverEventCode.FRAME_IN, DriverEventCode.FRAME_OUT},
 }
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.service.event_lines import MESSAGE_EVENTS, ArchiveEvent, dissect
+from aerolog.archive.service.event_lines import MESSAGE_EVENTS, ArchiveEventCode, dissect
 
-E = ArchiveEvent
+E = ArchiveEventCode
 SESSION = {"control_session_id": 643716578, "correlation_id": 27}
 SHOWN = "controlSessionId=643716578 correlationId=27 "
 

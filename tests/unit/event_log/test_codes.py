@@ -2,17 +2,17 @@
 
 import pytest
 
-from aerolog.archive.service.event_lines import ArchiveEvent
+from aerolog.archive.service.event_lines import ArchiveEventCode
 from aerolog.transport.events.event_codes import (
     DRIVER_GROUPS,
-    DriverEvent,
+    DriverEventCode,
     chosen_events,
     full_code,
     parse_events,
     split_code,
 )
 
-E = DriverEvent
+E = DriverEventCode
 FRAMES = {E.FRAME_IN, E.FRAME_OUT}
 EVERYTHING = frozenset(E)
 
@@ -66,9 +66,11 @@ def test_what_is_disabled_is_taken_back(enabled, disabled, events):
 def test_an_archive_has_no_groups_but_all():
     unknown = []
 
-    assert parse_events("admin,40", ArchiveEvent, unknown.append) == {ArchiveEvent.RECORDING_SIGNAL}
+    assert parse_events("admin,40", ArchiveEventCode, unknown.append) == {
+        ArchiveEventCode.RECORDING_SIGNAL
+    }
     assert unknown == ["admin"]
-    assert parse_events("all", ArchiveEvent, pytest.fail) == frozenset(ArchiveEvent)
+    assert parse_events("all", ArchiveEventCode, pytest.fail) == frozenset(ArchiveEventCode)
 
 
 @pytest.mark.parametrize("component", [0, 1])

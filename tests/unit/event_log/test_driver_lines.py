@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aerolog.transport.driver.events.event_lines import COMMAND_EVENTS, RESPONSE_EVENTS, dissect
-from aerolog.transport.events.event_codes import DriverEvent
+from aerolog.transport.events.event_codes import DriverEventCode
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import frame_codec as frames
 from aerolog.transport.protocol import responses as r
 
-E = DriverEvent
+E = DriverEventCode
 UDP = "aeron:udp?endpoint=localhost:24567"
 LOOPBACK = struct.pack("<ii4B", 24567, 4, 127, 0, 0, 1)
 

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from aerolog.archive.service.event_lines import ArchiveEvent
-from aerolog.transport.events.event_codes import DriverEvent
+from aerolog.archive.service.event_lines import ArchiveEventCode
+from aerolog.transport.events.event_codes import DriverEventCode
 from aerolog.transport.events.properties import ARCHIVE_EVENT_PROPERTIES, DRIVER_EVENT_PROPERTIES
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "tools" / "event-log.md"
@@ -13,7 +13,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "tools" / "event-log.md"
 def test_every_event_is_named_with_its_number():
     driver, _, archive = PAGE.read_text(encoding="utf-8").partition("| Archive | |")
 
-    for text, events in ((driver, DriverEvent), (archive, ArchiveEvent)):
+    for text, events in ((driver, DriverEventCode), (archive, ArchiveEventCode)):
         named = {name: int(number) for name, number in re.findall(r"`(\w+)` \((\d+)\)", text)}
         assert named == {event.name: event.value for event in events}
 

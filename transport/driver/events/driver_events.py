@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver.events.event_lines import COMMAND_EVENTS, RESPONSE_EVENTS, dissect
 from aerolog.transport.events.component_events import Component, ComponentEvents
-from aerolog.transport.events.event_codes import DRIVER, DRIVER_GROUPS, DriverEvent
+from aerolog.transport.events.event_codes import DRIVER, DRIVER_GROUPS, DriverEventCode
 from aerolog.transport.events.event_fields import text_field
 from aerolog.transport.events.event_log import StreamEvents
 from aerolog.transport.events.properties import EVENT_LOG, EVENT_LOG_DISABLE
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from aerolog.transport.network.host_names import IpAddress, NameResolver
     from aerolog.transport.network.udp_channel import UdpChannel
 
-E = DriverEvent
+E = DriverEventCode
 _COMPONENT: Final = Component(
-    DRIVER, "DRIVER", DriverEvent, EVENT_LOG, EVENT_LOG_DISABLE, dissect, DRIVER_GROUPS
+    DRIVER, "DRIVER", DriverEventCode, EVENT_LOG, EVENT_LOG_DISABLE, dissect, DRIVER_GROUPS
 )
 
 
@@ -38,7 +38,7 @@ class NoDriverEvents:
     def close(self) -> None:
         """Write what is left."""
 
-    def wants(self, *events: DriverEvent) -> bool:
+    def wants(self, *events: DriverEventCode) -> bool:
         """Whether one of some events is logged."""
         del events
         return False
@@ -110,7 +110,7 @@ class NoDriverEvents:
 NO_EVENTS: Final = NoDriverEvents()
 
 
-class DriverEvents(ComponentEvents[DriverEvent], NoDriverEvents):
+class DriverEvents(ComponentEvents[DriverEventCode], NoDriverEvents):
     """Logs some of a driver's events."""
 
     @property
@@ -118,7 +118,7 @@ class DriverEvents(ComponentEvents[DriverEvent], NoDriverEvents):
         """Where the events go."""
         return self._log
 
-    def wants(self, *events: DriverEvent) -> bool:
+    def wants(self, *events: DriverEventCode) -> bool:
         """Whether one of some events is logged."""
         return any(event in self._events for event in events)
 
@@ -227,7 +227,7 @@ class DriverEvents(ComponentEvents[DriverEvent], NoDriverEvents):
         self._revoked(E.PUBLICATION_IMAGE_REVOKE, position, session_id, stream_id, channel)
 
     def _revoked(
-        self, event: DriverEvent, position: int, session_id: int, stream_id: int, channel: str
+        self, event: DriverEventCode, position: int, session_id: int, stream_id: int, channel: str
     ) -> None:
         self._write(
             event, struct.pack("<qii", position, session_id, stream_id) + text_field(channel)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.transport.errors import ErrorCode
-from aerolog.transport.events.event_codes import DriverEvent
+from aerolog.transport.events.event_codes import DriverEventCode
 from aerolog.transport.events.event_fields import CutShortError, Fields, host_text, name_and_text
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
@@ -18,10 +18,10 @@ from aerolog.transport.protocol import responses as r
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-E = DriverEvent
+E = DriverEventCode
 
 #: Record types of the to-driver buffer that are logged.
-COMMAND_EVENTS: Final[dict[int, DriverEvent]] = {
+COMMAND_EVENTS: Final[dict[int, DriverEventCode]] = {
     c.AddPublication.TYPE_ID: E.CMD_IN_ADD_PUBLICATION,
     c.RemovePublication.TYPE_ID: E.CMD_IN_REMOVE_PUBLICATION,
     c.AddExclusivePublication.TYPE_ID: E.CMD_IN_ADD_EXCLUSIVE_PUBLICATION,
@@ -40,7 +40,7 @@ COMMAND_EVENTS: Final[dict[int, DriverEvent]] = {
     c.RemoveDestinationById.TYPE_ID: E.CMD_IN_REMOVE_DESTINATION_BY_ID,
 }
 #: Record types of the to-clients buffer that are logged.
-RESPONSE_EVENTS: Final[dict[int, DriverEvent]] = {
+RESPONSE_EVENTS: Final[dict[int, DriverEventCode]] = {
     r.OnError.TYPE_ID: E.CMD_OUT_ERROR,
     r.AvailableImage.TYPE_ID: E.CMD_OUT_AVAILABLE_IMAGE,
     r.PublicationReady.TYPE_ID: E.CMD_OUT_PUBLICATION_READY,
@@ -66,7 +66,7 @@ _READY: Final = (
     "channelStatusCounterId={channel_status_id} correlationId={correlation_id} "
     "registrationId={registration_id} logFileName={log_file}"
 )
-_MESSAGES: Final[dict[DriverEvent, str]] = {
+_MESSAGES: Final[dict[DriverEventCode, str]] = {
     E.CMD_IN_ADD_PUBLICATION: _STREAM_CLIENT + " channel={channel}",
     E.CMD_IN_ADD_EXCLUSIVE_PUBLICATION: _STREAM_CLIENT + " channel={channel}",
     E.CMD_IN_REMOVE_PUBLICATION: "registrationId={registration_id} " + _CLIENT + " revoke={revoke}",
@@ -316,7 +316,7 @@ def _resolutions(fields: Fields) -> list[str]:
         fields.rest(8 - used if used else 0)
 
 
-_OTHERS: Final[dict[DriverEvent, Callable[[Fields], str]]] = {
+_OTHERS: Final[dict[DriverEventCode, Callable[[Fields], str]]] = {
     E.FRAME_IN: _frame,
     E.FRAME_OUT: _frame,
     E.REMOVE_PUBLICATION_CLEANUP: _publication,
@@ -350,14 +350,14 @@ def dissect(event: int, data: bytes) -> tuple[str, str]:
         event: its number; one that is not known is shown as a number.
         data: what was kept of it.
     """
-    return name_and_text(DriverEvent, event, data, _text)
+    return name_and_text(DriverEventCode, event, data, _text)
 
 
-def _text(event: DriverEvent, data: bytes) -> str:
+def _text(event: DriverEventCode, data: bytes) -> str:
     return _OTHERS[event](Fields(data)) if event in _OTHERS else _message_text(event, data)
 
 
-def _message_text(event: DriverEvent, data: bytes) -> str:
+def _message_text(event: DriverEventCode, data: bytes) -> str:
     command_type = _COMMAND_TYPES.get(event)
     message: Any
     if command_type is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.events.driver_events import DriverEvents, NoDriverEvents
 from aerolog.transport.driver.events.logged_port import LoggedPort
-from aerolog.transport.events.event_codes import DriverEvent
+from aerolog.transport.events.event_codes import DriverEventCode
 from aerolog.transport.network.networks import WrappedNetwork
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from aerolog.transport.network.networks import Network, PortOptions, SendPortOptions
     from aerolog.transport.network.port import Address, DatagramPort
 
-E = DriverEvent
+E = DriverEventCode
 
 
 def logged(network: Network, events: NoDriverEvents) -> Network:
