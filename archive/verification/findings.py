@@ -25,7 +25,7 @@ class Kind(StrEnum):
     TAIL = "tail"  #: frames end before the recording does
     MISSING = "missing"  #: a segment is not there
     CHANGED = "changed"  #: a segment is sound and not what it was
-    UNREADABLE = "unreadable"  #: a segment cannot be opened or read
+    UNREADABLE = "unreadable"  #: a file cannot be opened or read, and may be sound
     CATALOG = "catalog"  #: a catalog entry is damaged
     SESSION = "session"  #: a frame has a session id of its own; sound as the reference sees it
     HEALTH = "health"  #: a health file is damaged or of another recording; no data is concerned
@@ -53,15 +53,16 @@ class Finding:
 
     @property
     def is_damage(self) -> bool:
-        """Whether the recording is concerned, and not only what is kept about it."""
-        return self.kind not in {Kind.HEALTH, Kind.SESSION}
+        """Whether the recording is damaged, as far as anybody can tell."""
+        return self.kind not in {Kind.HEALTH, Kind.SESSION, Kind.UNREADABLE}
 
 
 _REPAIR: Final = "aerolog verify {} --repair-plan says what can be saved"
 _REMEDIES: Final = {
     Kind.MISSING: "bring the file back from a copy, or " + _REPAIR,
     Kind.CHANGED: "bring the file back from a copy; aerolog verify {} --repair takes it as it is",
-    Kind.UNREADABLE: "look at the disk and at who may read the file, then verify again",
+    Kind.UNREADABLE: "look at who may read the file, at the disk, and whether it is mounted, then"
+    " verify again",
     Kind.CATALOG: "aerolog archive-tool DIR verify tells more",
     Kind.SESSION: "nothing to do if a client extended the recording by a single message",
     Kind.HEALTH: "nothing to do: it is made anew with the next verification",

@@ -25,7 +25,7 @@ class SegmentHealth:
     Attributes:
         base: position at which it begins.
         length: recorded bytes of it.
-        state: ``sound``, ``unchecked``, ``changed``, ``missing`` or ``damaged``.
+        state: ``sound``, ``unchecked``, ``unreadable``, ``changed``, ``missing`` or ``damaged``.
         xxh3: its fingerprint, 16 hexadecimal digits, None without.
         verified_ms: when it was verified last, epoch milliseconds, None when never.
         kind: what is wrong with it, None when nothing is known to be.
@@ -96,7 +96,7 @@ class Health:
     @property
     def bad_segments(self) -> list[SegmentHealth]:
         """The segments that are damaged, changed or missing."""
-        return [one for one in self.segments if one.state not in {"sound", "unchecked"}]
+        return [one for one in self.segments if one.state in {"damaged", "changed", "missing"}]
 
 
 def _health_of(span: Span, record: SegmentRecord | None) -> SegmentHealth:

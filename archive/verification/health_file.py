@@ -38,11 +38,13 @@ class HealthRecords:
         by_base: the last record of each segment.
         problems: what is wrong with the file; what is damaged is left out.
         count: records in the file, superseded ones included.
+        error: why the file cannot be read, though there is one; None when it can.
     """
 
     by_base: dict[int, SegmentRecord] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     count: int = 0
+    error: OSError | None = None
 
 
 def read_health(files: FileSystem, folder: str, descriptor: RecordingDescriptor) -> HealthRecords:
@@ -55,6 +57,7 @@ def read_health(files: FileSystem, folder: str, descriptor: RecordingDescriptor)
         return found
     except OSError as error:
         found.problems.append(f"health file cannot be read: {path}: {error.strerror}")
+        found.error = error
         return found
     problem = header_problem(data[:HEADER_LENGTH], descriptor)
     if problem is not None:
@@ -92,6 +95,7 @@ class HealthWriter:
     def __init__(self, files: FileSystem, folder: str, descriptor: RecordingDescriptor) -> None:
         self._files = files
         self._folder = folder
+        self._descriptor = descriptor
         self._path = health_path(folder, descriptor.recording_id)
         self._header = header_of(descriptor)
         self.records = read_health(files, folder, descriptor)
@@ -101,10 +105,12 @@ class HealthWriter:
         """Keep what was found of a segment.
 
         Raises:
-            OSError: it cannot be written; it is known here nevertheless.
+            OSError: it cannot be written, or what is there not be read; it is known here
+                nevertheless.
         """
         records = self.records
         records.by_base[record.base] = record
+        self._read_again()
         records.count += 1
         if not self._is_sound or records.count > 2 * len(records.by_base) + _SUPERSEDED_MIN:
             self._write_anew()
@@ -128,14 +134,27 @@ class HealthWriter:
         """Forget all segments but these.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: it cannot be written, or what is there not be read.
         """
+        self._read_again()
         wanted = set(bases)
         gone = [base for base in self.records.by_base if base not in wanted]
         for base in gone:
             del self.records.by_base[base]
         if gone:
             self._write_anew()
+
+    def _read_again(self) -> None:
+        """Read a file that could not be read: it may be sound, and is not written over."""
+        records = self.records
+        if records.error is None:
+            return
+        again = read_health(self._files, self._folder, self._descriptor)
+        if again.error is not None:
+            raise again.error
+        records.by_base = again.by_base | records.by_base
+        records.problems, records.count, records.error = again.problems, again.count, None
+        self._is_sound = not again.problems and self._files.exists(self._path)
 
     def _write_anew(self) -> None:
         self._is_sound = False

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HEALTH_FOLDER: Final = f"{SIDE_FOLDER}/health"
 HEALTH_SUFFIX: Final = ".health"
 MAGIC: Final = int.from_bytes(b"aerohlth", "little")
-VERSION: Final = 1
+VERSION: Final = 2
 HEADER_LENGTH: Final = 64
 RECORD_LENGTH: Final = 80
 HEADER: Final = (
@@ -67,9 +67,10 @@ class SegmentState(IntEnum):
 
     SOUND = 0
     UNCHECKED = 1
-    CHANGED = 2
-    MISSING = 3
-    DAMAGED = 4
+    UNREADABLE = 2
+    CHANGED = 3
+    MISSING = 4
+    DAMAGED = 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.read_errors import is_unreadable
 from aerolog.archive.verification.findings import (
     Finding,
     Kind,
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.filesystem import FileStamp, FileSystem
 
 _NO_FILE: Final = (0, 0, 0)
+_STATES: Final = {
+    Kind.MISSING: SegmentState.MISSING,
+    Kind.UNREADABLE: SegmentState.UNREADABLE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +124,23 @@ class RecordingChecker:
                 with self._files.open_data_file(self.path_of(span)) as file:
                     yield from self._prefix(file, span, hashed)
                     finding = yield from self._frames(file, span, hashed)
-        except FileNotFoundError:
-            finding = finding_of(span, Kind.MISSING, "the segment file is not there")
         except OSError as error:
-            text = f"the segment cannot be read: {error.strerror or error}"
-            finding = finding_of(span, Kind.UNREADABLE, text)
+            finding = self._unread(span, error)
         value = None if hashed is None or finding is not None else hashed.intdigest()
         result = self._result(span, before, now_ms, stamp, finding, value)
         if finding is not None:
             return result
         return replace(result, note=odd_session_of_check(span, self._check))
+
+    def _unread(self, span: Span, error: OSError) -> Finding:
+        """The finding for a segment that was not read."""
+        if not isinstance(error, FileNotFoundError):
+            text = f"the segment cannot be read: {error.strerror or error}"
+            return finding_of(span, Kind.UNREADABLE, text)
+        if is_unreadable(error, self.path_of(span), self._files):
+            text = "the segment cannot be read: it is a link to a file that is not there or not"
+            return finding_of(span, Kind.UNREADABLE, f"{text} mounted")
+        return finding_of(span, Kind.MISSING, "the segment file is not there")
 
     def _odd_file(self, span: Span) -> Finding | None:
         """A finding when the segment is not a regular file of the folder, None when it is."""
@@ -205,8 +217,7 @@ class RecordingChecker:
                 record, state=SegmentState.CHANGED, kind=finding.kind, position=finding.position
             )
         elif finding is not None:
-            is_missing = finding.kind == Kind.MISSING
-            state = SegmentState.MISSING if is_missing else SegmentState.DAMAGED
+            state = _STATES.get(finding.kind, SegmentState.DAMAGED)
             record = replace(record, state=state)
         explained = finding is not None and self._is_explained(span)
         return SpanResult(record, finding, explained)
@@ -218,8 +229,8 @@ class RecordingChecker:
                 now = catalog.checked_entry(span.recording_id).descriptor
         except (ArchiveError, FileNotFoundError):
             return True  # purged or invalidated, or gone with its archive
-        except FileFormatError:
-            return False  # nothing can be told from a damaged catalog
+        except (FileFormatError, OSError):
+            return False  # nothing can be told from a catalog that is damaged, or cannot be read
         if now.start_position > span.base + span.start:
             return True
         if not now.is_active and now.stop_position < span.end:

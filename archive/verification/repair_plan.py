@@ -101,7 +101,8 @@ def plan_repair(
         names: of the files in the archive's folder.
     """
     recording_id = descriptor.recording_id
-    by_base = {f.base: f for f in findings if f.is_damage and f.base >= 0}
+    by_base = {f.base: f for f in findings if f.is_damage or f.kind == Kind.UNREADABLE}
+    by_base.pop(-1, None)
     present = set(names)
     steps: list[RepairStep] = []
     unhelped = [f.text for f in by_base.values() if f.kind == Kind.UNREADABLE]

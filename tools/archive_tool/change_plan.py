@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from aerolog.archive.format.mark_file import running_archive
+from aerolog.archive.format.layout import MARK_FILE_NAME
+from aerolog.archive.format.mark_file import mark_file_dir, running_archive
+from aerolog.archive.format.read_errors import is_unreadable
 from aerolog.tools.archive_tool.checked_files import open_catalog
 from aerolog.tools.archive_tool.uncaught_error import UncaughtError
 from aerolog.tools.terminal import confirmation
 from aerolog.tools.terminal.confirmation import Plan
 from aerolog.tools.terminal.console import print_json, print_table
 from aerolog.transport.errors import AerologError
+from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -107,11 +110,21 @@ def parse_recording_id(text: str) -> int:
 
 
 def running_pid(folder: str) -> int | None:
-    """Process id of the archive that runs in a folder, None when none is known to."""
+    """Process id of the archive that runs in a folder, None when none is known to.
+
+    Raises:
+        AerologError: nobody can tell, as its mark file cannot be read.
+    """
     try:
         mark = running_archive(folder)
-    except OSError:
-        return None
+    except OSError as error:
+        path = error.filename or f"{mark_file_dir(folder)}/{MARK_FILE_NAME}"
+        if not is_unreadable(error, path, RealFileSystem()):
+            return None
+        raise AerologError(
+            f"{path} cannot be read: {error.strerror}: whether an archive runs in {folder} is not"
+            " known: run this as the user that owns it"
+        ) from error
     return None if mark is None else mark.header.pid
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format import segment_walk
+from aerolog.archive.format.read_errors import is_unreadable
 from aerolog.archive.format.segment import is_power_of_two, segment_file_name
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.archive_tool.catalog_editor import Entry, check_state
@@ -39,11 +40,6 @@ if TYPE_CHECKING:
 
 _SHOWN_MISSING: Final = 3
 _STATES: Final = {RecordingState.VALID, RecordingState.INVALID}
-#: A file that cannot be read for one of these reasons may be read later: it is not damaged.
-_UNREADABLE: Final = {
-    errno.EACCES, errno.EPERM, errno.EBUSY, errno.EIO, errno.EAGAIN, errno.ETIMEDOUT, errno.ENXIO,
-    errno.ENODEV, errno.ENOTCONN, errno.ESTALE, errno.EMFILE, errno.ENFILE, errno.ENOMEM,
-}  # fmt: skip
 _BYTE_RANGE: Final = "Range [{0}, {0} + 4) out of bounds for length {1}"
 
 
@@ -232,7 +228,7 @@ class Examiner:
             found = self._end(entry, pending.highest, walked)
             if isinstance(found, str):
                 faulty = _faulty(entry, found)
-                return _unreadable(faulty) if _cannot_be_read(walked) else faulty
+                return _kept_where_unreadable(faulty, walked, pending.highest)
             stop, unverified = found
         is_cut = False
         if unverified is not None:
@@ -295,7 +291,7 @@ class Examiner:
         failure = walk_failure(walked)
         if failure is not None:
             verdict = _faulty(entry, "failed to verify file", segment.path, error=failure)
-            return _unreadable(verdict) if _cannot_be_read(walked) else verdict
+            return _kept_where_unreadable(verdict, walked, segment)
         problem = walk_problem(walked)
         return None if problem is None else _faulty(entry, problem, segment.path)
 
@@ -416,14 +412,14 @@ def _faulty(
     )
 
 
-def _unreadable(verdict: Verdict) -> Verdict:
+def _kept_where_unreadable(verdict: Verdict, walked: Walked, segment: Segment) -> Verdict:
+    """The verdict, without a change of the entry where the segment only cannot be read."""
+    error = walked.error
+    if error is None and walked.status == segment_walk.WALK_IO_ERROR:
+        error = OSError(walked.walk.found, "")
+    if error is None or not is_unreadable(error, segment.path, RealFileSystem()):
+        return verdict
     return replace(verdict, state=None, is_unreadable=True)
-
-
-def _cannot_be_read(walked: Walked) -> bool:
-    if walked.error is not None:
-        return walked.error.errno in _UNREADABLE
-    return walked.status == segment_walk.WALK_IO_ERROR and walked.walk.found in _UNREADABLE
 
 
 def _limit_message(length: int, most: int) -> str:

@@ -35,10 +35,14 @@ def check_folder(archive_dir: str) -> None:
         AerologError: there is none; says what to do.
     """
     if not Path(archive_dir).is_dir():
-        raise AerologError(f"{archive_dir}: there is no such folder: pass --archive-dir DIR")
+        raise AerologError(
+            f"{archive_dir}: there is no such folder: pass --archive-dir DIR, or mount the file"
+            " system that it is on"
+        )
     if not (Path(archive_dir) / CATALOG_NAME).exists():
         raise AerologError(
-            f"{archive_dir} has no {CATALOG_NAME}: pass the folder of an archive (--archive-dir)"
+            f"{archive_dir} has no {CATALOG_NAME}: pass the folder of an archive (--archive-dir),"
+            " or mount the file system that it is on"
         )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from aerolog.tools.views.stream_views import RecordingPosition
 
 _INDEX_STATES: Final = ("whole", "faulty", "missing")
-_HEALTH_STATES: Final = ("sound", "unchecked", "changed", "missing", "damaged")
+_HEALTH_STATES: Final = ("sound", "unchecked", "unreadable", "changed", "missing", "damaged")
 
 
 class CompanionMetrics:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from aerolog.tools.views.companion_views import HealthView, IndexView, RetentionView
 
 #: Of health, the worst first.
-_STATES: Final = ("damaged", "missing", "changed", "unchecked", "sound")
+_STATES: Final = ("damaged", "missing", "changed", "unreadable", "unchecked", "sound")
 _BAD: Final = frozenset(_STATES[:3])
 
 

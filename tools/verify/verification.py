@@ -51,8 +51,13 @@ class Verified:
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is wrong with what is recorded."""
-        return not any(finding.is_damage for finding in self.findings)
+        """Whether all of what is recorded was read, and nothing is wrong with it."""
+        return not self.is_damaged and not any(f.kind == Kind.UNREADABLE for f in self.findings)
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether something is wrong with what is recorded."""
+        return any(finding.is_damage for finding in self.findings)
 
     def row(self) -> dict[str, Any]:
         """The result as JSON."""
@@ -132,9 +137,10 @@ def _all_recordings(archive_dir: str) -> tuple[list[Recording], list[Finding]]:
 
 def _of_catalog(recording_id: int, error: Exception) -> Finding:
     what = "the catalog is damaged" if recording_id < 0 else f"recording {recording_id}"
-    return Finding(
-        recording_id, -1, Kind.CATALOG, f"{what}: {error}", remedy_of(Kind.CATALOG, recording_id)
-    )
+    text, kind = str(error), Kind.CATALOG
+    if isinstance(error, OSError):
+        text, kind = f"{error.filename}: {error.strerror}", Kind.UNREADABLE
+    return Finding(recording_id, -1, kind, f"{what}: {text}", remedy_of(kind, recording_id))
 
 
 def _verified(recording: Recording, choice: VerifyChoice, names: list[str]) -> Verified:

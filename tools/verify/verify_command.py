@@ -184,8 +184,10 @@ def _show(
 
 def _summary(found: "Sequence[Verified]") -> str:
     recordings = [one for one in found if one.recording_id >= 0]
-    bad = [one for one in recordings if not one.is_sound]
+    bad = [one for one in recordings if one.is_damaged]
+    unread = [one for one in recordings if not one.is_sound and not one.is_damaged]
     segments, size = (sum(getattr(one, name) for one in found) for name in ("segments", "size"))
     what = f"{len(recordings)} recording(s), {segments} closed segment(s), {size} bytes"
-    faults = f"{len(bad)} recording(s) are not sound" if bad else "all sound"
-    return f"{what}: {faults}"
+    faults = [f"{len(bad)} recording(s) are not sound"] if bad else []
+    faults += [f"{len(unread)} recording(s) cannot be read"] if unread else []
+    return f"{what}: {', '.join(faults) or 'all sound'}"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Signature = tuple[int, int]
 
-_BAD: Final = frozenset({SegmentState.DAMAGED, SegmentState.CHANGED, SegmentState.MISSING})
+_GOOD: Final = frozenset({SegmentState.SOUND, SegmentState.UNCHECKED})
 
 
 class _Kept(Generic[T]):
@@ -169,7 +169,7 @@ class CompanionFiles:
                 continue
             states[record.state] += 1
             verified.append(record.verified_ms)
-            if record.state in _BAD:
+            if record.state not in _GOOD:
                 faults.append(SegmentHealth(span.base, record.state.name.lower(), _said(record)))
         worst = max(states, default=SegmentState.UNCHECKED)
         return HealthView(

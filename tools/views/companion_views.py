@@ -56,10 +56,10 @@ class HealthView:
     """What verification knows of a recording.
 
     Attributes:
-        state: the worst of its segments: ``sound``, ``unchecked``, ``changed``, ``missing`` or
-            ``damaged``.
+        state: the worst of its segments: ``sound``, ``unchecked``, ``unreadable``, ``changed``,
+            ``missing`` or ``damaged``.
         segments: how many of its closed segments are in which state.
-        faults: those that are damaged, changed or missing.
+        faults: those that are damaged, changed, missing or cannot be read.
         oldest_ms: when the segment was verified that waits longest to be verified again; None
             when there is none yet.
         problems: what of the file cannot be used, and why; in words.

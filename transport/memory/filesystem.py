@@ -95,6 +95,9 @@ class FileSystem(Protocol):
     def is_regular(self, path: str) -> bool:
         """Whether there is a plain file of that name: no folder, and no link to somewhere else."""
 
+    def is_link(self, path: str) -> bool:
+        """Whether there is a link of that name, wherever it leads."""
+
     def size(self, path: str) -> int:
         """Length of a file in bytes.
 
@@ -205,6 +208,9 @@ class RealFileSystem(FileSystem):
             return stat.S_ISREG(os.lstat(path).st_mode)
         except FileNotFoundError:
             return False
+
+    def is_link(self, path: str) -> bool:
+        return Path(path).is_symlink()
 
     def size(self, path: str) -> int:
         return Path(path).stat().st_size

@@ -16,14 +16,21 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.live_position import positions_of
 from aerolog.archive.service import properties as p
+from aerolog.archive.service.reporter import ArchiveEvent
 from aerolog.archive.service.verifier.timed_agent import TimedAgent
 from aerolog.archive.verification.closed_spans import closed_spans
+from aerolog.archive.verification.findings import Kind
 from aerolog.archive.verification.fingerprint import new_hash
 from aerolog.archive.verification.health_file import HealthWriter, remove_health
 from aerolog.archive.verification.layout import HEALTH_FOLDER, HEALTH_SUFFIX, SegmentState
 from aerolog.archive.verification.recording_check import RecordingChecker
 from aerolog.archive.verification.segment_check import PIECE_LENGTH, PIECE_LENGTH_MIN
-from aerolog.transport.errors import ArchiveError, FileFormatError, RecordingDamagedError
+from aerolog.transport.errors import (
+    AerologError,
+    ArchiveError,
+    FileFormatError,
+    RecordingDamagedError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,6 +51,7 @@ _S: Final = 1_000_000_000
 _MS: Final = 1_000_000
 _SLICE: Final = 32  # files examined without a break
 _DUE_MAX: Final = 4096  # most segments that one examination finds due; the next finds the others
+_RETRY_MS: Final = 60_000  # a file that could not be read is tried again after that, at the latest
 _CATCH_UP_NS: Final = 20 * _MS  # most time of overlong sleeps that later reads make up for
 
 
@@ -239,12 +247,15 @@ class Verifier(TimedAgent):
         try:
             stamp = self._files.stamp(f"{self._folder}/{span.name}")
         except OSError:
-            if record.state != SegmentState.MISSING:
+            if record.state not in {SegmentState.MISSING, SegmentState.UNREADABLE}:
                 return 0
         else:
             if (record.size, record.mtime_ns, record.inode) != stamp:
                 return 0
-        is_recent = 0 <= now_ms - record.verified_ms < self._options.interval_ms
+        interval_ms = self._options.interval_ms
+        if record.state == SegmentState.UNREADABLE:
+            interval_ms = min(interval_ms, _RETRY_MS)
+        is_recent = 0 <= now_ms - record.verified_ms < interval_ms
         return None if is_recent else record.verified_ms
 
     def _writer(self, descriptor: RecordingDescriptor) -> HealthWriter:
@@ -320,9 +331,10 @@ class Verifier(TimedAgent):
         self._count_bad()
 
     def _tell_finding(self, key: tuple[int, int], finding: Finding) -> None:
-        error = RecordingDamagedError(
-            f"{finding.text}: {finding.remedy}", finding.recording_id, finding.position
-        )
+        text = f"{finding.text}: {finding.remedy}"
+        error: AerologError = ArchiveEvent(text)
+        if finding.is_damage:
+            error = RecordingDamagedError(text, finding.recording_id, finding.position)
         self._tell(key, error, finding.kind, finding.position)
 
     def _tell(self, key: tuple[int, int], error: Exception, kind: object, position: int) -> None:
@@ -344,4 +356,5 @@ class Verifier(TimedAgent):
     def _count_bad(self) -> None:
         """Show the number of segments with a reported finding as damaged."""
         if not self._bad.closed:
-            self._bad.value = sum(base >= 0 for _, base in self._told)
+            bad = [one for (_, base), (one, _) in self._told.items() if base >= 0]
+            self._bad.value = len(bad) - bad.count(Kind.UNREADABLE)

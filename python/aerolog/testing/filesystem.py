@@ -291,6 +291,10 @@ class FakeFileSystem(FileSystem):
     def is_regular(self, path: str) -> bool:
         return _normal(path) in self._files
 
+    def is_link(self, path: str) -> bool:
+        del path  # nobody can make one
+        return False
+
     def size(self, path: str) -> int:
         return self._find(path).size
 

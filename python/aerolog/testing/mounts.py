@@ -60,6 +60,9 @@ class MountedFileSystem(FileSystem):
     def is_regular(self, path: str) -> bool:
         return self.of(path).is_regular(path)
 
+    def is_link(self, path: str) -> bool:
+        return self.of(path).is_link(path)
+
     def size(self, path: str) -> int:
         return self.of(path).size(path)
 

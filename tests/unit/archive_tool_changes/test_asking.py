@@ -12,6 +12,7 @@ import pytest
 import typer
 from archive_tool_runs import file_states
 from old_archives import new_mark
+from unprivileged import forbid, run_unprivileged
 
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.testing.recordings import RecordingBuilder
@@ -266,7 +267,8 @@ def unreadable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int],
 
 
 @pytest.mark.parametrize(
-    "number", [errno.EACCES, errno.EPERM, errno.EBUSY, errno.EIO, errno.ESTALE]
+    "number",
+    [errno.EACCES, errno.EPERM, errno.EBUSY, errno.EIO, errno.ESTALE, errno.ENOLINK, errno.EUCLEAN],
 )
 @pytest.mark.parametrize("arguments", [(), ("-a",), ("1",)])
 def test_what_cannot_be_read_is_a_finding_of_its_own_and_no_entry_becomes_invalid(
@@ -297,6 +299,31 @@ def test_the_classic_form_leaves_the_entry_of_what_cannot_be_read(
     assert done.code == 255
     assert "ERR: " in done.out
     assert states(folder)[1] == before
+
+
+@pytest.mark.parametrize("arguments", [(), ("-a",), ("1",)])
+def test_a_link_that_leads_nowhere_makes_no_entry_invalid(
+    arguments: tuple[str, ...], folder: Path, tool: Callable
+) -> None:
+    before = states(folder)[1]
+    (folder / "1-0.rec").unlink()
+    (folder / "1-0.rec").symlink_to("/mnt/of-nobody/1-0.rec")
+
+    told = json.loads(tool("verify", *arguments, yes=True, as_json=True).out)
+
+    assert (told["faulty"], told["unreadable"]) == (0, 1)
+    assert states(folder)[1] == before
+
+
+def test_where_the_mark_file_cannot_be_read_nothing_is_changed(folder: Path) -> None:
+    (folder / "archive-mark.dat").write_bytes(bytes(8192))
+    forbid(folder / "archive-mark.dat")
+    before = file_states(folder)
+    for command in (("verify", "--yes"), ("mark-invalid", "1", "--yes")):
+        done = run_unprivileged("archive-tool", folder, *command)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "archive-mark.dat cannot be read: Permission denied" in done.stderr
+    assert file_states(folder) == before
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 from typing import TYPE_CHECKING
@@ -134,6 +135,31 @@ def test_a_deleted_segment_is_noticed(verifying) -> None:
     found = wait_for(rig, "missing")
     assert [segment.base for segment in found.bad_segments] == [65536]
     assert "recording 0 at position 65536: the segment file is not there" in rig.errors()[0]
+
+
+def test_a_segment_that_cannot_be_read_is_no_bad_one_and_is_tried_again(
+    verifying, monkeypatch
+) -> None:
+    rig = verifying(verify_interval="60ms")
+    record(rig)
+    before = wait_for(rig, "sound")
+    opened = rig.disk.open_data_file
+
+    def open_data_file(name: str, **options: bool):
+        if name == path(65536):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), name)
+        return opened(name, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rig.disk, "open_data_file", open_data_file)
+        found = wait_for(rig, "unreadable")
+    assert found.bad_segments == []
+    assert [one.xxh3 for one in found.segments] == [one.xxh3 for one in before.segments]
+    (text,) = rig.errors()
+    assert ": WARN - recording 0 " in text
+    assert "the segment cannot be read: Input/output error" in text
+    assert rig.counter(BAD_SEGMENTS) == 0
+    wait_for(rig, "sound")
 
 
 def test_changed_content_is_noticed_though_every_frame_is_sound(verifying) -> None:

@@ -73,6 +73,7 @@ def test_health_is_counted_by_state(folder: Path) -> None:
     assert {state: count for (_, state), count in recordings.items()} == {
         "sound": 1,
         "unchecked": 1,
+        "unreadable": 0,
         "changed": 0,
         "missing": 1,
         "damaged": 0,
