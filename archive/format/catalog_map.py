@@ -23,10 +23,10 @@ from aerolog.archive.format.layout import (
     VERSION_MAJOR,
 )
 from aerolog.archive.format.mapped_resource import MappedResource
-from aerolog.archive.protocol.enums import semantic_version_text
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.protocol.fixed_layout import offsets
+from aerolog.transport.protocol.sbe import semantic_version_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

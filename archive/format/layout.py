@@ -8,10 +8,14 @@ messages, whose tables are those of ``archive.protocol``.
 from __future__ import annotations
 
 from aerolog.archive.protocol.catalog_records import CatalogHeader, RecordingDescriptorHeader
-from aerolog.archive.protocol.enums import semantic_version
-from aerolog.archive.protocol.layout import HEADER_LENGTH, MESSAGE_HEADER, Layout
 from aerolog.archive.protocol.responses import RecordingDescriptor
 from aerolog.transport.protocol.fixed_layout import Field
+from aerolog.transport.protocol.sbe import (
+    HEADER_LENGTH,
+    MESSAGE_HEADER,
+    Layout,
+    semantic_version,
+)
 
 CATALOG_NAME = "archive.catalog"
 MARK_FILE_NAME = "archive-mark.dat"

@@ -12,20 +12,12 @@ from aerolog.archive.protocol.enums import (
     PROTOCOL_VERSION,
     REPLAY_ALL_AND_FOLLOW,
     REPLAY_ALL_AND_STOP,
-    SCHEMA_ID,
-    SCHEMA_VERSION,
-    BooleanType,
     ControlResponseCode,
     RecordingSignal,
     RecordingState,
     SourceLocation,
-    semantic_version,
-    semantic_version_major,
-    semantic_version_text,
 )
 from aerolog.archive.protocol.events import RecordingProgress, RecordingStarted, RecordingStopped
-from aerolog.archive.protocol.layout import HEADER_LENGTH, Message, MessageHeader
-from aerolog.archive.protocol.messages import MESSAGES, decode
 from aerolog.archive.protocol.query_requests import (
     FindLastMatchingRecordingRequest,
     ListRecordingRequest,
@@ -67,6 +59,7 @@ from aerolog.archive.protocol.responses import (
     RecordingSignalEvent,
     RecordingSubscriptionDescriptor,
 )
+from aerolog.archive.protocol.schema import SCHEMA, SCHEMA_ID, SCHEMA_VERSION
 from aerolog.archive.protocol.session_requests import (
     ArchiveIdRequest,
     AuthConnectRequest,
@@ -85,6 +78,19 @@ from aerolog.archive.protocol.storage_requests import (
     TruncateRecordingRequest,
     UpdateChannelRequest,
 )
+from aerolog.transport.protocol.sbe import (
+    HEADER_LENGTH,
+    BooleanType,
+    Message,
+    MessageHeader,
+    semantic_version,
+    semantic_version_major,
+    semantic_version_text,
+)
+
+#: All message classes by template id; those of the catalog's entries are among them.
+MESSAGES = SCHEMA.messages
+decode = SCHEMA.decode
 
 __all__ = [
     "ARCHIVE_ID_PROTOCOL_VERSION",

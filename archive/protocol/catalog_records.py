@@ -3,8 +3,8 @@
 from typing import Annotated
 
 from aerolog.archive.protocol.enums import RecordingState
-from aerolog.archive.protocol.fields import At, Int8, Int32, Int64
-from aerolog.archive.protocol.layout import Message, message
+from aerolog.archive.protocol.schema import message
+from aerolog.transport.protocol.sbe import At, Int8, Int32, Int64, Message
 
 
 @message(20)

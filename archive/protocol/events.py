@@ -1,7 +1,7 @@
 """What an archive sends to its recording events stream (spec archive-protocol 17)."""
 
-from aerolog.archive.protocol.fields import Int32, Int64, VarAscii
-from aerolog.archive.protocol.layout import Message, message
+from aerolog.archive.protocol.schema import message
+from aerolog.transport.protocol.sbe import Int32, Int64, Message, VarAscii
 
 
 @message(101)

@@ -1,8 +1,7 @@
 """Requests for descriptors and positions (spec archive-protocol 13)."""
 
-from aerolog.archive.protocol.enums import BooleanType
-from aerolog.archive.protocol.fields import Int32, Int64, VarAscii
-from aerolog.archive.protocol.layout import Message, message
+from aerolog.archive.protocol.schema import message
+from aerolog.transport.protocol.sbe import BooleanType, Int32, Int64, Message, VarAscii
 
 
 @message(8)

@@ -1,8 +1,8 @@
 """Requests that start, extend and stop recordings (spec archive-protocol 9)."""
 
-from aerolog.archive.protocol.enums import BooleanType, SourceLocation
-from aerolog.archive.protocol.fields import Int32, Int64, VarAscii
-from aerolog.archive.protocol.layout import Message, message
+from aerolog.archive.protocol.enums import SourceLocation
+from aerolog.archive.protocol.schema import message
+from aerolog.transport.protocol.sbe import BooleanType, Int32, Int64, Message, VarAscii
 
 
 @message(4)

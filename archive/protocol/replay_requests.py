@@ -3,8 +3,8 @@
 from typing import Annotated
 
 from aerolog.archive.protocol.enums import NULL_LENGTH, NULL_VALUE
-from aerolog.archive.protocol.fields import Int32, Int64, Since, VarAscii
-from aerolog.archive.protocol.layout import Message, message
+from aerolog.archive.protocol.schema import message
+from aerolog.transport.protocol.sbe import Int32, Int64, Message, Since, VarAscii
 
 
 @message(6)

@@ -3,8 +3,16 @@
 from typing import Annotated
 
 from aerolog.archive.protocol.enums import PROTOCOL_VERSION, ControlResponseCode, RecordingSignal
-from aerolog.archive.protocol.fields import Int32, Int64, PackedVersion, Since, VarAscii, VarData
-from aerolog.archive.protocol.layout import Message, message
+from aerolog.archive.protocol.schema import message
+from aerolog.transport.protocol.sbe import (
+    Int32,
+    Int64,
+    Message,
+    PackedVersion,
+    Since,
+    VarAscii,
+    VarData,
+)
 
 
 @message(1)

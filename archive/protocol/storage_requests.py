@@ -1,7 +1,7 @@
 """Requests that change what is stored (spec archive-protocol 14)."""
 
-from aerolog.archive.protocol.fields import Int64, VarAscii
-from aerolog.archive.protocol.layout import Message, message
+from aerolog.archive.protocol.schema import message
+from aerolog.transport.protocol.sbe import Int64, Message, VarAscii
 
 
 @message(13)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from aerolog.archive import protocol as ap
-    from aerolog.archive.protocol.layout import FixedField, VarField
+    from aerolog.transport.protocol.sbe import FixedField, VarField
 
 NUMBERS = {
     "b": [-128, -1, 0, 1, 127],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.protocol.enums import semantic_version_text
 from aerolog.tools.archive_tool.checked_files import explained, open_catalog, open_mark
 from aerolog.tools.archive_tool.message_text import (
     descriptor_text,
@@ -18,6 +17,7 @@ from aerolog.tools.archive_tool.raw_catalog import VALID, RawCatalog
 from aerolog.tools.archive_tool.raw_mark import RawMark
 from aerolog.tools.archive_tool.uncaught_error import parse_long
 from aerolog.transport.errors import AerologError
+from aerolog.transport.protocol.sbe import semantic_version_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.layout import MARK_BLOCK, SEMANTIC_VERSION
-from aerolog.archive.protocol.enums import RecordingState, semantic_version_text
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog
 from aerolog.tools.archive_tool.change_plan import (
     TablePlan,
@@ -32,6 +32,7 @@ from aerolog.tools.terminal.console import print_json
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.fixed_layout import offsets
+from aerolog.transport.protocol.sbe import semantic_version_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,6 @@ from aerolog.archive.format.layout import (
     SEMANTIC_VERSION,
     VERSION_MAJOR,
 )
-from aerolog.archive.protocol.enums import semantic_version_text
 from aerolog.tools.archive_tool.entry_texts import walk_entries
 from aerolog.tools.archive_tool.uncaught_error import (
     ARCHIVE_ERROR,
@@ -32,6 +31,7 @@ from aerolog.tools.archive_tool.uncaught_error import (
     unknown_recording,
 )
 from aerolog.transport.memory.mapped_file import MappedFile
+from aerolog.transport.protocol.sbe import semantic_version_text
 
 #: Before version 3 all entries took as much, and so did the header.
 LEGACY_ENTRY_LENGTH: Final = 1024

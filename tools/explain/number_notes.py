@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from aerolog.archive.protocol.enums import semantic_version_text
+from aerolog.transport.protocol.sbe import semantic_version_text
 
 _NS_PER_S = 1_000_000_000
 

@@ -26,9 +26,8 @@ from aerolog.transport.protocol.frame_codec import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aerolog.archive.protocol.enums import WireEnum
-    from aerolog.archive.protocol.layout import FixedField, Layout
     from aerolog.transport.protocol.frame_codec import Frame
+    from aerolog.transport.protocol.sbe import FixedField, MessageLayout, WireEnum
 
 PLACEHOLDER: Final = "--@TABLES@\n"
 _KINDS: Final = {"b": "int8", "i": "int32", "q": "int64"}
@@ -103,7 +102,7 @@ def _title(name: str) -> str:
     return " ".join(word.capitalize() for word in name.split("_"))
 
 
-def _enums(layouts: list[Layout]) -> Iterable[str]:
+def _enums(layouts: list[MessageLayout]) -> Iterable[str]:
     found: dict[str, type[WireEnum]] = {
         enum.__name__: enum for layout in layouts for _, enum in layout.enums
     }
@@ -119,7 +118,7 @@ def _kind(field: FixedField) -> str:
     return f"kind = {_quoted(_KINDS[field.kind.code])}{enum}"
 
 
-def _fields(layouts: list[Layout]) -> Iterable[str]:
+def _fields(layouts: list[MessageLayout]) -> Iterable[str]:
     """Every field once, by its name.
 
     Raises:
@@ -143,7 +142,7 @@ def _fields(layouts: list[Layout]) -> Iterable[str]:
     yield "}"
 
 
-def _messages(layouts: list[Layout]) -> Iterable[str]:
+def _messages(layouts: list[MessageLayout]) -> Iterable[str]:
     yield "local MESSAGES = {"
     for layout in layouts:
         yield f"  [{layout.template_id}] = {{ name = {_quoted(layout.name)},"

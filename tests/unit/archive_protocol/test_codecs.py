@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.protocol.layout import VAR_LENGTH_MAX
 from aerolog.transport.errors import MessageFormatError
+from aerolog.transport.protocol.sbe import VAR_LENGTH_MAX
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)
