@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PYTHON ?= $(shell scripts/find_python)
 
-NATIVE := $(shell find -L transport archive catalog tools native \
+NATIVE := $(shell find -L transport archive cluster catalog tools native \
   -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 ARGS ?=
 # Parts of .ci/packages: what the goals at hand need beside the build.

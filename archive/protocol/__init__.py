@@ -102,6 +102,7 @@ __all__ = [
     "PROTOCOL_VERSION",
     "REPLAY_ALL_AND_FOLLOW",
     "REPLAY_ALL_AND_STOP",
+    "SCHEMA",
     "SCHEMA_ID",
     "SCHEMA_VERSION",
     "ArchiveIdRequest",

@@ -2,7 +2,7 @@
 
 The names that a first program wants are here, loaded when they are first used: ``Aeron``,
 ``AeronArchive``, ``MediaDriver``, ``ArchivingMediaDriver`` and ``open_recording``. Everything else
-is in ``aerolog.transport``, ``aerolog.archive`` and ``aerolog.catalog``.
+is in ``aerolog.transport``, ``aerolog.archive``, ``aerolog.cluster`` and ``aerolog.catalog``.
 """
 
 import importlib

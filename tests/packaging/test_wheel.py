@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-FOLDERS = ("transport", "archive", "catalog", "tools")
+FOLDERS = ("transport", "archive", "cluster", "catalog", "tools")
 pytestmark = pytest.mark.timeout(600)
 
 
@@ -90,7 +90,7 @@ def test_classes_know_their_qualified_home(bare_python, tmp_path):
 def test_transport_and_archive_import_nothing_but_the_standard_library(bare_python, tmp_path):
     script = """
 import importlib, pkgutil, sys
-for name in ("aerolog.transport", "aerolog.archive"):
+for name in ("aerolog.transport", "aerolog.archive", "aerolog.cluster"):
     package = importlib.import_module(name)
     for module in pkgutil.walk_packages(package.__path__, name + "."):
         if not module.name.endswith("__main__"):

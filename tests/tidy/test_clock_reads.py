@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-WINGS = {"transport", "archive", "catalog", "tools"}
+WINGS = {"transport", "archive", "cluster", "catalog", "tools"}
 #: Where a clock of the machine may be read, and why.
 ENTRIES = {
     "transport/concurrent/clock.pyx": "the clock that all others are given",

@@ -39,7 +39,7 @@ HOMES = {
     "archive/format/layout.py",
     "transport/memory/counters.pxd",
 }
-PRODUCT = ("transport", "archive", "catalog", "tools", "python", "benchmarks", "native")
+PRODUCT = ("transport", "archive", "cluster", "catalog", "tools", "python", "benchmarks", "native")
 
 
 def retyped(name: str, value: int) -> bool:

@@ -11,7 +11,13 @@ import pytest
 
 BIN = Path(sys.executable).parent
 ALLOWLIST = Path(__file__).parent / "stubtest_allowlist.txt"
-TYPED = ("aerolog.transport", "aerolog.archive", "aerolog.catalog", "aerolog.tools")
+TYPED = (
+    "aerolog.transport",
+    "aerolog.archive",
+    "aerolog.cluster",
+    "aerolog.catalog",
+    "aerolog.tools",
+)
 pytestmark = pytest.mark.timeout(300)
 
 

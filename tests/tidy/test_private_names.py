@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-PRODUCT = ("transport", "archive", "catalog", "tools", "python", "benchmarks")
+PRODUCT = ("transport", "archive", "cluster", "catalog", "tools", "python", "benchmarks")
 #: Folders whose reaches are being closed; to be emptied.
 EXCEPT = ("archive/client/",)
 #: Documented in spite of their underscore (tuples, enumerations, os); pyspark's way to its JVM.

@@ -11,7 +11,7 @@ CODE = {".py", ".pyx", ".pxd", ".pyi", ".h"}
 TEXT = CODE | {".md", ".toml", ".java", ".sh", ".yml", ".txt", ""}
 LINE_LIMIT = 100
 FILE_LIMIT = 1000
-LAYERS = ("transport", "archive", "catalog", "tools")
+LAYERS = ("transport", "archive", "cluster", "catalog", "tools")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
 MACHINE = re.compile(r"(^|[^A-Za-z0-9_.])/(work|root|farm|home/[a-z]+)/")
 OUTSIDE = re.compile(r"AEROLOG_SHARED|\.\./shared|(?<=\.parent / )\"shared\"")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "where-is-what.md"
-TOP = ("archive", "catalog", "docs", "scripts", "tests", "tools", "transport")
+TOP = ("archive", "catalog", "cluster", "docs", "scripts", "tests", "tools", "transport")
 SPAN = re.compile(r"`([^`\n]+)`")
 STEP = re.compile(r"^\d+\. ", re.MULTILINE)
 LIMIT = 5

@@ -4,39 +4,17 @@ from __future__ import annotations
 
 import struct
 from dataclasses import fields
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sbe_values import messages_in
 
 from aerolog.archive import protocol as ap
 from aerolog.transport.errors import MessageFormatError
 from aerolog.transport.protocol.sbe import VAR_LENGTH_MAX
 
-INT32 = st.integers(-(2**31), 2**31 - 1)
-INT64 = st.integers(-(2**63), 2**63 - 1)
-INT8 = st.integers(-128, 127)
-ASCII = st.text(st.characters(max_codepoint=127), max_size=40)
-
-
-def values_of(message_class: type[ap.Message]) -> st.SearchStrategy[dict[str, Any]]:
-    """Any field values that a message can carry."""
-    layout = message_class.LAYOUT
-    by_code = {"b": INT8, "i": INT32, "q": INT64}
-    strategies: dict[str, st.SearchStrategy[Any]] = {}
-    for field in layout.fixed:
-        strategies[field.name] = (
-            by_code[field.kind.code] if field.enum is None else st.sampled_from(list(field.enum))
-        )
-    for var in layout.var:
-        strategies[var.name] = ASCII if var.is_text else st.binary(max_size=40)
-    return st.fixed_dictionaries(strategies)
-
-
-ANY = st.sampled_from(sorted(ap.MESSAGES.values(), key=lambda c: c.LAYOUT.template_id)).flatmap(
-    lambda c: values_of(c).map(lambda values: c(**values))
-)
+ANY = messages_in(ap.SCHEMA)
 
 
 @given(ANY)

@@ -1,0 +1,1 @@
+"""Aeron Cluster: replicated state machines on the transport and the archive."""
