@@ -216,6 +216,10 @@ class ObjectFiles(FileSystem):
         found = self._found(path)
         return found is not None and bool(found.is_file)
 
+    def is_link(self, path: str) -> bool:  # noqa: ARG002 - of the interface
+        """No object is a link."""
+        return False
+
     def size(self, path: str) -> int:
         """The length of a file in bytes."""
         return int(self._file(path).size)

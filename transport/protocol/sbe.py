@@ -1,4 +1,4 @@
-"""SBE messages: encoders and decoders of message classes (spec archive-protocol 1, cluster 6).
+"""SBE messages: encoders and decoders of message classes (spec archive-protocol 1, spec cluster 6).
 
 A message is a slotted dataclass whose annotations are its layout: offsets follow from the order,
 except where a gap is stated with At. Layout reads the annotations once, at import, and compiles
