@@ -216,7 +216,7 @@ class ObjectFiles(FileSystem):
         found = self._found(path)
         return found is not None and bool(found.is_file)
 
-    def is_link(self, path: str) -> bool:  # noqa: ARG002 - of the interface
+    def is_link(self, path: str) -> bool:
         """No object is a link."""
         return False
 
