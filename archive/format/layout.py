@@ -7,8 +7,11 @@ messages, whose tables are those of ``archive.protocol``.
 
 from __future__ import annotations
 
-from aerolog.archive.protocol.catalog_records import CatalogHeader, RecordingDescriptorHeader
-from aerolog.archive.protocol.responses import RecordingDescriptor
+from aerolog.archive.protocol.catalog_records import (
+    CatalogHeader,
+    RecordingDescriptor,
+    RecordingDescriptorHeader,
+)
 from aerolog.transport.protocol.fixed_layout import Field
 from aerolog.transport.protocol.sbe import (
     HEADER_LENGTH,

@@ -27,28 +27,6 @@ class ControlResponse(Message):
     error_message: VarAscii = ""
 
 
-@message(22)
-class RecordingDescriptor(Message):
-    """The descriptor of a recording, which is also the body of its catalog entry."""
-
-    control_session_id: Int64
-    correlation_id: Int64
-    recording_id: Int64
-    start_timestamp: Int64
-    stop_timestamp: Int64
-    start_position: Int64
-    stop_position: Int64
-    initial_term_id: Int32
-    segment_file_length: Int32
-    term_buffer_length: Int32
-    mtu_length: Int32
-    session_id: Int32
-    stream_id: Int32
-    stripped_channel: VarAscii
-    original_channel: VarAscii
-    source_identity: VarAscii
-
-
 @message(23)
 class RecordingSubscriptionDescriptor(Message):
     """One subscription through which the archive records."""

@@ -18,6 +18,7 @@ from typing import (
     Any,
     ClassVar,
     Final,
+    NamedTuple,
     Self,
     TypeVar,
     cast,
@@ -58,37 +59,32 @@ GROUP_COUNT_MAX = 65_534
 # -- the types of fields ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(NamedTuple):
     """A little-endian integer inside the block: its struct code, and the value that says absent."""
 
     code: str
     null: int
 
 
-@dataclass(frozen=True, slots=True)
-class Var:
+class Var(NamedTuple):
     """Variable data behind the block: a length of four bytes, then as many bytes."""
 
     is_text: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Entries between the block and the variable data, all of one class."""
 
     entry: type[GroupEntry]
 
 
-@dataclass(frozen=True, slots=True)
-class Since:
+class Since(NamedTuple):
     """The schema version from which on a field exists."""
 
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class At:
+class At(NamedTuple):
     """The offset of a field behind a gap."""
 
     offset: int
@@ -130,8 +126,7 @@ class BooleanType(WireEnum):
 # -- layouts ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class MessageHeader:
+class MessageHeader(NamedTuple):
     """The eight bytes before every message."""
 
     block_length: int
@@ -153,8 +148,7 @@ class MessageHeader:
         return cls(*HEADER.unpack_from(buffer))
 
 
-@dataclass(frozen=True, slots=True)
-class FixedField:
+class FixedField(NamedTuple):
     """A field of the block."""
 
     name: str
@@ -169,8 +163,7 @@ class FixedField:
         return self.offset + struct.calcsize("<" + self.kind.code)
 
 
-@dataclass(frozen=True, slots=True)
-class VarField:
+class VarField(NamedTuple):
     """A field behind the block."""
 
     name: str
@@ -178,8 +171,7 @@ class VarField:
     since: int
 
 
-@dataclass(frozen=True, slots=True)
-class GroupField:
+class GroupField(NamedTuple):
     """A group behind the block, before the variable data."""
 
     name: str
@@ -201,6 +193,7 @@ class Layout:
 
     Attributes:
         name: its name in the schema.
+        names: of all fields, in order.
         block_length: of the newest schema version.
         fixed: fields of the block, in order.
         groups: groups behind it, in order.
@@ -216,8 +209,9 @@ class Layout:
         self.groups: list[GroupField] = []
         self.var: list[VarField] = []
         hints = get_type_hints(described, include_extras=True)
-        for field in fields(cast("type[DataclassInstance]", described)):
-            self._add(field.name, hints[field.name])
+        self.names = [field.name for field in fields(cast("type[DataclassInstance]", described))]
+        for name in self.names:
+            self._add(name, hints[name])
         self.block_length = max((f.end for f in self.fixed), default=0)
         self._structs = [self._compile(count) for count in range(len(self.fixed) + 1)]
         self._ends = [field.end for field in self.fixed]
@@ -413,7 +407,26 @@ class MessageLayout(Layout):
 # -- messages and their schema ---------------------------------------------------------------------
 
 
-class GroupEntry:
+class Record:
+    """What messages and entries of groups have in common: values that compare and show.
+
+    The methods stand here once, where a dataclass would compile them for each class.
+    """
+
+    __slots__ = ()
+    LAYOUT: ClassVar[Layout]
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.LAYOUT.names)
+
+    def __repr__(self) -> str:
+        values = (f"{name}={getattr(self, name)!r}" for name in self.LAYOUT.names)
+        return f"{type(self).__qualname__}({', '.join(values)})"
+
+
+class GroupEntry(Record):
     """Root of the classes of which groups are made.
 
     Attributes:
@@ -421,10 +434,9 @@ class GroupEntry:
     """
 
     __slots__ = ()
-    LAYOUT: ClassVar[Layout]
 
 
-class Message:
+class Message(Record):
     """Root of all message classes.
 
     Attributes:
@@ -507,7 +519,7 @@ class Schema:
         """Class decorator: makes a message of the annotations; see ``message`` of a protocol."""
 
         def decorate(message_class: type[M]) -> type[M]:
-            made = dataclass(slots=True, kw_only=True)(message_class)
+            made = dataclass(slots=True, kw_only=True, eq=False, repr=False)(message_class)
             made.LAYOUT = MessageLayout(made, self, template_id, added_in)
             self.messages[template_id] = made
             return made
@@ -516,7 +528,7 @@ class Schema:
 
     def add_entry(self, entry_class: type[E]) -> type[E]:
         """Class decorator: makes an entry of groups of the annotations."""
-        made = dataclass(slots=True, kw_only=True)(entry_class)
+        made = dataclass(slots=True, kw_only=True, eq=False, repr=False)(entry_class)
         made.LAYOUT = Layout(made, self.version)
         return made
 
