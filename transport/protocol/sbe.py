@@ -415,6 +415,8 @@ class Record:
 
     __slots__ = ()
     LAYOUT: ClassVar[Layout]
+    # The fields may change.
+    __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
