@@ -63,6 +63,7 @@ class TimeIndex(Resource):
             messages, ``descriptor`` without an index.
         is_rebuilt: whether the index was made afterwards and not while recording.
         problems: the faults of the index file that were met so far; see ``check``.
+        error: why the index file, which may be sound, cannot be read; None when it can.
         start_position: answers lie between it and end_position.
         size_bytes: the length of the index file, 0 without one.
     """
@@ -79,6 +80,7 @@ class TimeIndex(Resource):
         tail_time_ns: int | None,
         is_rebuilt: bool = False,
         problems: tuple[str, ...] = (),
+        error: OSError | None = None,
         file: DataFile | None = None,
     ) -> None:
         """Use ``open``, ``of`` or ``from_entries``."""
@@ -88,6 +90,7 @@ class TimeIndex(Resource):
         self.source = source
         self.is_rebuilt = is_rebuilt
         self.problems = problems
+        self.error = error
         self.start_position = start_position
         self.end_position = end_position
         self._head_time_ns = head_time_ns
@@ -142,7 +145,12 @@ class TimeIndex(Resource):
         files: FileSystem,
     ) -> Self:
         """The index of a recording of which the caller knows where it starts and ends."""
-        file, header, problems = _open_file(archive_dir, descriptor, files)
+        error = None
+        try:
+            file, header, problems = _open_file(archive_dir, descriptor, files)
+        except OSError as unread:
+            error, file, header = unread, None, None
+            problems = (f"the index cannot be read: {unread}",)
         if file is None or header is None:
             blocks = TimeBlocks(b"", descriptor.recording_id, 0)
         else:
@@ -162,6 +170,7 @@ class TimeIndex(Resource):
             tail_time_ns=tail,
             is_rebuilt=header is not None and header.rebuilt,
             problems=problems,
+            error=error,
             file=file,
         )
 
@@ -414,22 +423,27 @@ def _int64s(values: Buffer | Sequence[int]) -> array[int]:
 def _open_file(
     archive_dir: str, descriptor: RecordingDescriptor, files: FileSystem
 ) -> tuple[DataFile | None, IndexHeader | None, tuple[str, ...]]:
-    """The index file of a recording with its header, and what is wrong with it."""
+    """The index file of a recording with its header, and what is wrong with it.
+
+    Raises:
+        OSError: there is a file, and it cannot be read.
+    """
     path = index_path(archive_dir, descriptor.recording_id)
     try:
         file = files.open_data_file(path)
     except FileNotFoundError:
         return None, None, ()
-    except OSError as error:
-        return None, None, (f"the index cannot be read: {error}",)
     try:
         header = IndexHeader.decode(file.read_at(BLOCK_LENGTH, 0))
         foreign = header.why_foreign(descriptor)
         if foreign is not None:
             raise FileFormatError(foreign)
         rest = file.file_size() % BLOCK_LENGTH
-    except (OSError, FileFormatError) as error:
+    except FileFormatError as error:
         file.close()
         return None, None, (f"the index is not used: {error}",)
+    except OSError:
+        file.close()
+        raise
     problems = (f"the index ends within a block, {rest} bytes of it",) if rest else ()
     return file, header, problems

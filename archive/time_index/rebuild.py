@@ -39,7 +39,7 @@ def rebuild_index(recording: Recording, time_offset: int = TIME_OF_CLOCK) -> str
     Raises:
         ArchiveError: ACTIVE_RECORDING, its archive keeps the index.
         RecordingDamagedError: a segment is damaged, whose messages have to be read.
-        OSError: it cannot be written.
+        OSError: it cannot be written, or the one that is there not be read.
     """
     descriptor = recording.descriptor
     if descriptor.is_active:
@@ -49,6 +49,8 @@ def rebuild_index(recording: Recording, time_offset: int = TIME_OF_CLOCK) -> str
             " it anew when the recording goes on",
         )
     with TimeIndex.of(recording) as old:
+        if old.error is not None:
+            raise old.error  # it may be sound, and what is made anew would have lost its times
         entries: Entries = _kept(old)
         source, is_rebuilt = old.source, old.is_rebuilt
         if not old.entries:

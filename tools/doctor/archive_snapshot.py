@@ -132,13 +132,18 @@ def _recording(
 def _recovered_end(
     archive_dir: str, descriptor: RecordingDescriptor, segments: tuple[SegmentFile, ...]
 ) -> int | None:
-    """Where the data of a recording ends that nobody stopped; None when that cannot be told."""
+    """Where the data of a recording ends that nobody stopped; None when that cannot be told.
+
+    Where the last segment cannot be read, that is at least the position at which it begins.
+    """
     names = [segment.name for segment in segments]
     try:
         descriptor.check()
         return recover_stop_position(RealFileSystem(), archive_dir, descriptor, names).position
-    except (FileFormatError, OSError):
+    except FileFormatError:
         return None
+    except OSError:
+        return max(descriptor.start_position, *(segment.base_position for segment in segments))
 
 
 def _mark(view: ArchiveView) -> ArchiveMark | None:

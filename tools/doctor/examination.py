@@ -15,7 +15,7 @@ from aerolog.tools.doctor.system_snapshot import LATE_MS, SystemSnapshot
 from aerolog.tools.views import machine
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.driver_view import DriverView
-from aerolog.tools.views.errors import ViewError
+from aerolog.tools.views.errors import Trouble, ViewError
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import FileFormatError
 
@@ -96,6 +96,8 @@ class Examination:
                 driver_fault="" if driver_error is None else str(driver_error),
                 archive=snapshot,
                 archive_fault="" if archive_error is None else str(archive_error),
+                archive_is_damaged=archive_error is not None
+                and archive_error.trouble is Trouble.DAMAGED,
                 host=machine.host(),
             )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.archive_folder import ArchiveFolder, Recording, ScanTotals
 from aerolog.archive.format.checksum import CRC32_NAME, CRC32C_NAME, checksum_for
 from aerolog.archive.format.layout import CATALOG_NAME
+from aerolog.archive.format.read_errors import is_unreadable
 from aerolog.archive.format.segment import parse_segment_name, segment_file_name, term_id_at
 from aerolog.tools.connection.deadlines import Deadline
-from aerolog.tools.doctor.system_snapshot import Damage
+from aerolog.tools.doctor.system_snapshot import UNREADABLE, Damage
 from aerolog.transport.errors import (
     ArchiveError,
     FileFormatError,
@@ -92,10 +94,13 @@ def look_inside(
                 recording = folder.recording(recording_id)
             except ArchiveError:
                 continue  # purged meanwhile
-            except (FileFormatError, OSError):
-                continue  # its entry or its files: there are checks for those
-            reading = _Reading(recording, bases.get(recording_id, ()), found, on_bytes)
-            damages += reading.damages()
+            except OSError as error:
+                damages += _unread(error, folder)
+            except FileFormatError:
+                pass  # its entry: there are checks for it
+            else:
+                reading = _Reading(recording, bases.get(recording_id, ()), found, on_bytes)
+                damages += reading.damages()
             if damages:
                 found.damages[recording_id] = tuple(damages)
     return found
@@ -134,6 +139,13 @@ def _entry(folder: ArchiveFolder, recording_id: int) -> Iterator[Damage]:
         yield Damage("descriptor", text, CATALOG_NAME, entry.offset)
 
 
+def _unread(error: OSError, folder: ArchiveFolder) -> Iterator[Damage]:
+    """What cannot be read of a recording without an end, where its segments have to tell it."""
+    path = str(error.filename or folder.path)
+    if is_unreadable(error, path, folder.files):
+        yield Damage(UNREADABLE, error.strerror or str(error), Path(path).name)
+
+
 class _Reading:
     """Looks into the segments of one recording."""
 
@@ -149,7 +161,6 @@ class _Reading:
         self._descriptor: RecordingDescriptor = recording.descriptor
         self._found = found
         self._on_bytes = on_bytes
-        self._folder = Path(recording.folder.path)
 
     def damages(self) -> Iterator[Damage]:
         """What cannot be right."""
@@ -198,7 +209,12 @@ class _Reading:
         except RecordingChangedError:
             return  # purged or truncated meanwhile
         except RecordingDamagedError as error:
-            yield self._damage("frame", str(error), error.position)
+            cause = error.__cause__
+            if not isinstance(cause, OSError) or not self._is_unreadable(cause, error.position):
+                yield self._damage("frame", str(error), error.position)
+            else:
+                text = cause.strerror or os.strerror(cause.errno or 0)
+                yield self._damage(UNREADABLE, text, error.position)
         finally:
             self._found.frames += totals.frames + totals.padding_frames
             self._found.bytes_read += totals.position - start
@@ -211,11 +227,11 @@ class _Reading:
         descriptor = self._descriptor
         term = descriptor.term_buffer_length
         try:
-            with (self._folder / self._name(base)).open("rb") as file:
-                file.seek(position - base)
-                data = file.read(DATA_HEADER_LENGTH)
+            with self._recording.files.open_data_file(self._path(base)) as file:
+                data = file.read_at(DATA_HEADER_LENGTH, position - base)
         except OSError as error:
-            yield self._damage("frame", error.strerror or str(error), position)
+            kind = UNREADABLE if self._is_unreadable(error, position) else "frame"
+            yield self._damage(kind, error.strerror or str(error), position)
             return
         if len(data) < DATA_HEADER_LENGTH:
             return  # cut off: found by its length
@@ -233,6 +249,13 @@ class _Reading:
             if not is_sound:
                 yield self._damage("frame", f"impossible {name}: {value}", position)
                 return
+
+    def _path(self, base: int) -> str:
+        return f"{self._recording.folder.path}/{self._name(base)}"
+
+    def _is_unreadable(self, error: OSError, position: int) -> bool:
+        path = self._path(self._descriptor.segment_base(position))
+        return is_unreadable(error, path, self._recording.files)
 
     def _damage(self, kind: str, text: str, position: int) -> Damage:
         base = self._descriptor.segment_base(position)

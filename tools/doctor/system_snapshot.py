@@ -165,12 +165,16 @@ class DriverSnapshot:
         return is_fresh and not self.process.has_died(age_ms)
 
 
+#: The kind of what is no damage: the file cannot be read, and may be sound.
+UNREADABLE: Final = "unreadable"
+
+
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Something in an archive's files that cannot be right.
+    """Something in an archive's files that cannot be right, or cannot be read.
 
     Attributes:
-        kind: "frame", "checksum" (of frames), "descriptor" (its checksum) or "catalog".
+        kind: "frame", "checksum" (of frames), "descriptor" (its checksum), "catalog" or UNREADABLE.
         text: what, where, with which value.
         file: the name of the damaged file.
         offset: the place in the file, -1 for the whole file.
@@ -322,6 +326,7 @@ class SystemSnapshot:
         driver_fault: why the driver's files cannot be read, "" when they can.
         archive: None when there is none to look at.
         archive_fault: why the archive's files cannot be read.
+        archive_is_damaged: whether that is because they are damaged.
         host: the machine.
     """
 
@@ -331,6 +336,7 @@ class SystemSnapshot:
     driver_fault: str = ""
     archive: ArchiveSnapshot | None = None
     archive_fault: str = ""
+    archive_is_damaged: bool = False
     host: Host = field(default_factory=Host)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
 from aerolog.archive.format.mark_file import LIVENESS_TIMEOUT_MS, TERMINATED, MarkFile
+from aerolog.archive.format.read_errors import is_unreadable
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.views import counter_keys
@@ -18,6 +19,7 @@ from aerolog.tools.views.errors import Trouble, ViewError
 from aerolog.tools.views.stream_views import RecordingPosition, recording_positions
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import FileFormatError
+from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
@@ -32,17 +34,24 @@ if TYPE_CHECKING:
 _COUNTER_TYPES: Final = frozenset(
     (*range(101, 114), *range(10_011, 10_013), *range(10_021, 10_025))
 )
-_NO_ARCHIVE: Final = "start an archive there, or name another folder with --archive-dir"
+_NO_ARCHIVE: Final = (
+    "name another folder with --archive-dir, mount the file system that it is on, or start an"
+    " archive there"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentFile:
-    """A segment file that is there: first position in it, length, bytes taken on disk."""
+    """A segment file that is there: first position in it, length, bytes taken on disk.
+
+    Of one that is not readable no length is known: a link that leads nowhere, for example.
+    """
 
     name: str
     base_position: int
     length: int
     disk_length: int
+    is_readable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +208,7 @@ class ArchiveView(Resource):
             )
             raise ViewError(damage, path, str(error), remedy) from None
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise ViewError(
-                Trouble.UNREADABLE, path, reason, "run this as the user that owns it"
-            ) from None
+            raise _unreadable(path, error) from None
 
     @staticmethod
     def mark_errors(archive_dir: str | Path) -> list[ErrorObservation]:
@@ -216,7 +222,9 @@ class ArchiveView(Resource):
         except FileNotFoundError:
             path = Path(archive_dir) / MARK_FILE_NAME
             raise ViewError(Trouble.MISSING, path, "no such file", _NO_ARCHIVE) from None
-        except (FileFormatError, OSError) as error:
+        except OSError as error:
+            raise _unreadable(Path(archive_dir) / MARK_FILE_NAME, error) from None
+        except FileFormatError as error:
             raise ViewError(
                 Trouble.DAMAGED, archive_dir, str(error), "an archive that starts writes it anew"
             ) from None
@@ -268,7 +276,11 @@ class ArchiveView(Resource):
         try:
             self._catalog.reload()
             files = segment_files(self.archive_dir)
-        except (FileFormatError, OSError) as error:
+        except FileNotFoundError:
+            raise _no_catalog(self.archive_dir) from None
+        except OSError as error:
+            raise _unreadable(self.archive_dir, error) from None
+        except FileFormatError as error:
             raise ViewError(
                 Trouble.DAMAGED, self.archive_dir, str(error), "look again, or restore a copy"
             ) from None
@@ -321,6 +333,7 @@ def segment_files(archive_dir: str) -> dict[int, list[SegmentFile]]:
         OSError: the folder is gone, or may not be read.
     """
     found: dict[int, list[SegmentFile]] = {}
+    files = RealFileSystem()
     with os.scandir(archive_dir) as listed:
         for item in listed:
             recording_id = recording_id_of(item.name)
@@ -328,12 +341,17 @@ def segment_files(archive_dir: str) -> dict[int, list[SegmentFile]]:
                 continue
             try:
                 base = parse_segment_name(item.name).base_position
+            except FileFormatError:
+                continue  # another name
+            try:
                 status = item.stat()
-            except (FileFormatError, FileNotFoundError):
-                continue  # another name, or deleted meanwhile
-            found.setdefault(recording_id, []).append(
-                SegmentFile(item.name, base, status.st_size, status.st_blocks * 512)
-            )
+            except OSError as error:
+                if not is_unreadable(error, item.path, files):
+                    continue  # deleted meanwhile
+                segment = SegmentFile(item.name, base, 0, 0, is_readable=False)
+            else:
+                segment = SegmentFile(item.name, base, status.st_size, status.st_blocks * 512)
+            found.setdefault(recording_id, []).append(segment)
     for segments in found.values():
         segments.sort(key=lambda segment: segment.base_position)
     return found
@@ -346,6 +364,14 @@ def _recording(entry: CatalogEntry, segments: Iterable[SegmentFile]) -> Recordin
         entry.checksum,
         tuple(segments),
     )
+
+
+def _unreadable(path: str | Path, error: OSError | ValueError) -> ViewError:
+    """What is wrong with a file that cannot be read and may be sound."""
+    reason = getattr(error, "strerror", None) or str(error)
+    is_permission = isinstance(error, PermissionError)
+    remedy = "run this as the user that owns it" if is_permission else "look at disk and mount"
+    return ViewError(Trouble.UNREADABLE, path, reason, remedy)
 
 
 def _no_catalog(folder: str) -> ViewError:

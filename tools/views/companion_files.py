@@ -130,6 +130,7 @@ class CompanionFiles:
                 end_position=index.last_position if entries else None,
                 is_rebuilt=index.is_rebuilt,
                 problems=index.check() if deep else index.problems,
+                is_unreadable=index.error is not None,
             )
 
     def health(self, recordings: Iterable[RecordingView]) -> dict[int, HealthView]:

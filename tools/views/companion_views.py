@@ -30,6 +30,7 @@ class IndexView:
         end_position: the position up to which it knows times; None without entries.
         is_rebuilt: whether it was made after the recording, from what it is.
         problems: what of it cannot be used, and why; in words.
+        is_unreadable: whether the file may be sound, and only cannot be read.
     """
 
     source: str
@@ -40,6 +41,7 @@ class IndexView:
     end_position: int | None = None
     is_rebuilt: bool = False
     problems: tuple[str, ...] = ()
+    is_unreadable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,11 @@ EXAMPLES: list[tuple[str, Severity, Case]] = [
     ("clock-stepped", WARNING, case(driver(heartbeat_ms=NOW_MS + 60_000))),
     ("clock-stepped", WARNING, case(archive(mark=marked(activity_ms=NOW_MS + 60_000)))),
     ("archive-unreadable", CRITICAL, case(look(driver(), archive_fault="catalog cut off"))),
+    (
+        "archive-damaged",
+        CRITICAL,
+        case(look(driver(), archive_fault="catalog cut off", archive_is_damaged=True)),
+    ),
     ("archive-mark-unreadable", WARNING, case(archive(mark=None, mark_fault="no such file"))),
     ("archive-closed", NOTICE, case(archive(mark=marked(activity_ms=-1)))),
     (
@@ -366,6 +371,11 @@ EXAMPLES: list[tuple[str, Severity, Case]] = [
         case(archive(recording(segment(0), segment(TERM, 2_048), stop_position=TERM + 1_024))),
     ),
     (
+        "segment-unreadable",
+        WARNING,
+        case(archive(recording(damages=(Damage("unreadable", "I/O error", "0-0.rec", 64, 64),)))),
+    ),
+    (
         "segment-damaged",
         CRITICAL,
         case(
@@ -417,12 +427,20 @@ EXAMPLES: list[tuple[str, Severity, Case]] = [
         WARNING,
         case(archive(recording(index=IndexView("descriptor", problems=("it is of 7",))))),
     ),
+    (
+        "index-unreadable",
+        WARNING,
+        case(
+            archive(recording(index=IndexView("descriptor", problems=("EIO",), is_unreadable=True)))
+        ),
+    ),
     ("index-behind", WARNING, growing(49_000, 6_000)),
     ("index-notes-lost", NOTICE, lost_notes(9, 9)),
     ("index-notes-lost", WARNING, lost_notes(9, 7)),
     ("health-damaged", CRITICAL, verified("damaged", "impossible frame length -5 at 66,000")),
     ("health-changed", CRITICAL, verified("changed", "another fingerprint")),
     ("health-missing", CRITICAL, verified("missing")),
+    ("health-segments-unreadable", WARNING, verified("unreadable", "unreadable, position 65536")),
     (
         "health-unreadable",
         NOTICE,

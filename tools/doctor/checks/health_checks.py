@@ -38,6 +38,16 @@ CHANGED = Kind(
     " has; their frames may look right and hold other data",
     _SAVE,
 )
+UNREAD = Kind(
+    "health-segments-unreadable",
+    Area.HEALTH,
+    Severity.WARNING,
+    "{count} segments could not be read when they were to be verified: {files}: {text}",
+    "permission was wanting, the disk failed or was busy, or a link led to what is not mounted:"
+    " nothing tells whether they are sound or damaged",
+    "look at who may read them, at the disk (smartctl -a, dmesg) and the mounts (findmnt), then run"
+    " aerolog verify {id}",
+)
 MISSING = Kind(
     "health-missing",
     Area.HEALTH,
@@ -52,9 +62,10 @@ UNREADABLE = Kind(
     Area.HEALTH,
     Severity.NOTICE,
     "what is known of its segments cannot be read: {text}",
-    "the file was cut off, damaged, or belongs to another recording; no data is lost, but what had"
-    " been verified is verified anew",
-    "aerolog verify {id} writes it anew",
+    "the file was cut off, damaged, belongs to another recording, or may not be read; no data is"
+    " lost, but what had been verified is verified anew",
+    "aerolog verify {id} --note writes it anew, but for one that may be sound and cannot be read:"
+    " look at who may read it, and at the disk",
 )
 UNVERIFIED = Kind(
     "never-verified",
@@ -65,6 +76,14 @@ UNVERIFIED = Kind(
     " somebody replays them",
     "let the archive verify (aerolog.archive.verify.rate), or run aerolog verify",
 )
+
+
+_STATES: Final = {
+    "damaged": DAMAGED,
+    "changed": CHANGED,
+    "missing": MISSING,
+    "unreadable": UNREAD,
+}
 
 
 def verified_segments_are_sound(case: Case) -> Iterator[Finding]:
@@ -86,7 +105,7 @@ def verified_segments_are_sound(case: Case) -> Iterator[Finding]:
 
 def _faults(one: RecordingSnapshot) -> Iterator[Finding]:
     assert one.health is not None
-    for state, kind in (("damaged", DAMAGED), ("changed", CHANGED), ("missing", MISSING)):
+    for state, kind in _STATES.items():
         faults = [fault for fault in one.health.faults if fault.state == state]
         if faults:
             recording_id = one.descriptor.recording_id
@@ -125,4 +144,4 @@ def _is_waiting(one: RecordingSnapshot) -> bool:
 
 
 CHECKS: Final = (verified_segments_are_sound, recordings_are_verified)
-KINDS: Final = (DAMAGED, CHANGED, MISSING, UNREADABLE, UNVERIFIED)
+KINDS: Final = (*_STATES.values(), UNREADABLE, UNVERIFIED)

@@ -81,9 +81,19 @@ ARCHIVE_UNREADABLE = Kind(
     Area.PROCESSES,
     Severity.CRITICAL,
     "the archive's folder cannot be looked at: {fault}",
-    "without its catalog no recording can be found or replayed",
-    "follow the remedy in the message; a damaged catalog: stop the archive, keep a copy of the"
-    " folder, and see aerolog archive-tool DIR verify",
+    "without its catalog no recording can be found or replayed; that says nothing of what is in it:"
+    " permission may be wanting, the disk may fail, or an empty folder stand where another file"
+    " system should be mounted",
+    "follow the remedy in the message; mount what is missing before an archive starts in the empty"
+    " folder",
+)
+ARCHIVE_DAMAGED = Kind(
+    "archive-damaged",
+    Area.PROCESSES,
+    Severity.CRITICAL,
+    "the archive's catalog is damaged: {fault}",
+    "without it no recording can be found or replayed",
+    "stop the archive, keep a copy of the folder, and see aerolog archive-tool DIR verify",
 )
 MARK_UNREADABLE = Kind(
     "archive-mark-unreadable",
@@ -91,7 +101,8 @@ MARK_UNREADABLE = Kind(
     Severity.WARNING,
     "the archive's mark file cannot be read: {fault}",
     "whether an archive is running, and which driver it uses, cannot be told",
-    "when no archive runs, start it: it writes the file anew",
+    "look as the user that owns it, where it may not be read; when no archive runs, start it: it"
+    " writes the file anew",
 )
 ARCHIVE_CLOSED = Kind(
     "archive-closed",
@@ -203,7 +214,8 @@ def driver_lives(case: Case) -> Iterator[Finding]:
 def archive_lives(case: Case) -> Iterator[Finding]:
     """Is there an archive, and does it work?"""
     if case.now.archive_fault:
-        yield ARCHIVE_UNREADABLE.found("archive", fault=case.now.archive_fault)
+        kind = ARCHIVE_DAMAGED if case.now.archive_is_damaged else ARCHIVE_UNREADABLE
+        yield kind.found("archive", fault=case.now.archive_fault)
     archive = case.now.archive
     if archive is None:
         return
@@ -300,6 +312,7 @@ KINDS: Final = (
     DRIVER_LATE,
     CLOCK_AHEAD,
     ARCHIVE_UNREADABLE,
+    ARCHIVE_DAMAGED,
     MARK_UNREADABLE,
     ARCHIVE_CLOSED,
     ARCHIVE_DEAD,

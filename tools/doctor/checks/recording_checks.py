@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.doctor.figure_text import names
 from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.system_snapshot import UNREADABLE
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -67,6 +68,16 @@ SEGMENT_LENGTH = Kind(
     "the segment file {file} has {length!b} instead of {expected!b}, its data is whole",
     "the archive makes each file as long as a segment; another program has changed it",
     "make it whole (truncate -s {expected} {file}) while no archive runs; find out who changed it",
+)
+SEGMENT_UNREADABLE = Kind(
+    "segment-unreadable",
+    Area.RECORDINGS,
+    Severity.WARNING,
+    "{count!n} of its files cannot be read: {files}: {text}",
+    "permission is wanting, the disk fails or is busy, or what a link leads to is not mounted:"
+    " nothing tells whether they are sound or damaged",
+    "look as the user that owns them; look at the disk (smartctl -a, dmesg) and the mounts"
+    " (findmnt); change nothing in the archive until they can be read",
 )
 SEGMENT_DAMAGED = Kind(
     "segment-damaged",
@@ -191,6 +202,7 @@ def segments_are_there(case: Case) -> Iterator[Finding]:
             continue
         yield from _missing(one)
         yield from _lengths(one)
+        yield from _unreadable(one)
 
 
 def _missing(one: RecordingSnapshot) -> Iterator[Finding]:
@@ -229,6 +241,8 @@ def _missing(one: RecordingSnapshot) -> Iterator[Finding]:
 def _lengths(one: RecordingSnapshot) -> Iterator[Finding]:
     whole = one.descriptor.segment_file_length
     for segment in one.segments:
+        if not segment.is_readable:
+            continue
         needed = max(min(one.end - segment.base_position, whole), 0)
         figures: dict[str, Figure] = {
             "file": segment.name,
@@ -251,7 +265,19 @@ def contents_are_sound(case: Case) -> Iterator[Finding]:
         yield CATALOG_DAMAGED.found(f"archive {archive.archive_dir}", text=damage.text)
     for one in _valid(archive):
         for damage in one.damages:
-            yield _damage(one, damage)
+            if damage.kind != UNREADABLE:
+                yield _damage(one, damage)
+
+
+def _unreadable(one: RecordingSnapshot) -> Iterator[Finding]:
+    unread = {
+        segment.name: "a link to nothing" for segment in one.segments if not segment.is_readable
+    }
+    unread |= {damage.file: damage.text for damage in one.damages if damage.kind == UNREADABLE}
+    if unread:
+        yield SEGMENT_UNREADABLE.found(
+            one.subject, count=len(unread), files=names(list(unread)), text=min(unread.values())
+        )
 
 
 def _damage(one: RecordingSnapshot, damage: Damage) -> Finding:
@@ -305,6 +331,7 @@ KINDS: Final = (
     SEGMENT_MISSING,
     SEGMENT_CUT,
     SEGMENT_LENGTH,
+    SEGMENT_UNREADABLE,
     SEGMENT_DAMAGED,
     CHECKSUM_WRONG,
     DESCRIPTOR_CHECKSUM,

@@ -41,6 +41,16 @@ DAMAGED = Kind(
     " is found by time is found less exactly",
     "aerolog recordings times {id} --archive-dir DIR --rebuild makes it anew",
 )
+UNREADABLE = Kind(
+    "index-unreadable",
+    Area.TIMES,
+    Severity.WARNING,
+    "the time index cannot be read: {text}",
+    "permission is wanting, or the disk fails or is busy; until it can be read, a time in the"
+    " recording is known by its start and its end alone",
+    "look as the user that owns it, and at the disk (smartctl -a, dmesg); one made anew would have"
+    " lost its times",
+)
 STALE = Kind(
     "index-stale",
     Area.TIMES,
@@ -98,6 +108,7 @@ def indexes_can_be_used(case: Case) -> Iterator[Finding]:
         if one.state == RecordingState.VALID and one.index is not None and one.index.problems:
             text = "; ".join(one.index.problems)
             kind = STALE if one.index.source == SOURCE_DESCRIPTOR else DAMAGED
+            kind = UNREADABLE if one.index.is_unreadable else kind
             yield kind.found(one.subject, id=one.descriptor.recording_id, text=text)
 
 
@@ -151,4 +162,4 @@ CHECKS: Final = (
     indexes_keep_up,
     no_times_are_lost,
 )
-KINDS: Final = (MISSING, DAMAGED, STALE, BEHIND, NOTES_LOST)
+KINDS: Final = (MISSING, DAMAGED, UNREADABLE, STALE, BEHIND, NOTES_LOST)
