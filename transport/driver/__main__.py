@@ -1,4 +1,4 @@
-"""``python -m aerolog.transport.driver [-Dname=value …] [FILE …]``."""
+"""Entry point of ``python -m aerolog.transport.driver [-Dname=value …] [FILE …]``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What all of one driver shares."""
+"""The state and services that all parts of one driver share."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class DriverContext:
-    """Everything that a conductor works with.
+    """The state and services that a driver's conductors and factories work with.
 
     Attributes:
-        directory: the driver's, absolute.
-        settings: its configuration.
-        clock: its time.
+        directory: the absolute path of the driver's Aeron directory.
+        settings: the driver's configuration.
+        clock: the source of the driver's time.
         cnc: the mapped cnc.dat.
-        counters: allocator of counters.
+        counters: allocates and frees the counters in cnc.dat.
         to_clients: the driver's end of the broadcast buffer.
-        errors: where failures go.
+        errors: counts and records the driver's errors.
         events: the event log.
-        logs: log files.
-        loss_report: where images note what they missed.
-        cycles: where agents count their duty cycles, None when there was no room for it.
-        names: resolves channels, and names of silent peers again.
+        logs: creates and deletes log files.
+        loss_report: the report in which images record the data that they missed.
+        cycles: the file of duty cycle histograms, None when there was no room for it.
+        names: resolves the names in channels, and resolves those of silent peers again.
         network: opens the ports of channel endpoints.
-        socket_limits: what the system grants sockets.
-        random: for session ids and initial term ids.
-        may_terminate: decides on a terminate command by its token.
-        on_terminate: called when one is obeyed.
+        socket_limits: the buffer lengths that the system grants to sockets.
+        random: the source of session ids and initial term ids.
+        may_terminate: decides by its token whether a terminate command is obeyed.
+        on_terminate: called when a terminate command is obeyed.
         on_ended: called when the conductor has ended, for whatever reason.
     """
 
@@ -74,7 +74,7 @@ class DriverContext:
     on_ended: Callable[[], None]
 
     def free_counter(self, counter_id: int) -> None:
-        """Free a counter; one that a client has scribbled over is noted and never used again."""
+        """Free a counter; one whose metadata a client has damaged is recorded and never reused."""
         try:
             self.counters.free(counter_id)
         except ValueError as error:
@@ -88,7 +88,7 @@ class DriverContext:
 
 
 def remove_at(items: list[T], index: int) -> None:
-    """Remove an element as the reference's lists do: the last one takes its place."""
+    """Remove an element as the reference's lists do: the last element takes its place."""
     last = items.pop()
     if index < len(items):
         items[index] = last

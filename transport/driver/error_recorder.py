@@ -1,4 +1,4 @@
-"""Where the driver's errors go: a counter and the distinct error log; stderr when that is full."""
+"""Records the driver's errors in a counter and the distinct error log, or on stderr when full."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class ErrorRecorder:
-    """Counts and records; any thread of the driver may have one at a time.
+    """Counts errors and records them; each thread of the driver may have a recorder of its own.
 
     Args:
         log: the distinct error log of cnc.dat.
-        counters: holds the system counters.
+        counters: the counters of the driver, with the system counter of errors.
     """
 
     def __init__(self, log: DistinctErrorLog, counters: CountersReader) -> None:
@@ -28,17 +28,17 @@ class ErrorRecorder:
         self._counters = counters
 
     def record(self, error: BaseException) -> None:
-        """Count an error and write it down with its frames."""
+        """Count an error and record it with its stack trace."""
         self._count()
         if not self._log.record_exception(error):
             _say(format_exception(error))
 
     def record_event(self, text: str, identity: Hashable) -> None:
-        """Count something that is no exception and write it down.
+        """Count and record an event that is not an exception.
 
         Args:
-            text: what to write.
-            identity: what makes two of them the same.
+            text: the text to record.
+            identity: events of equal identity are one entry of the distinct error log.
         """
         self._count()
         if not self._log.record(text, identity):

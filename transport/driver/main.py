@@ -25,12 +25,11 @@ EXIT_USAGE = 2
 def main(argv: Sequence[str]) -> int:
     """Run a driver until a signal or a terminate command.
 
-    In INVOKER mode the calling thread turns it.
-
-    Writes one line to stdout when clients can connect; everything else goes to stderr.
+    In INVOKER mode the calling thread runs the driver's agents. The driver writes one line to
+    stdout when clients can connect; everything else goes to stderr.
 
     Args:
-        argv: ``-Dname=value`` definitions and properties files, the later ones stronger.
+        argv: ``-Dname=value`` definitions and properties files; later ones override earlier ones.
 
     Returns:
         0 after an orderly stop, 1 when the driver could not start or has ended by itself, 2 for

@@ -1,4 +1,4 @@
-"""The media driver: takes a directory over, runs its agents, leaves the directory in order."""
+"""The media driver: it claims a directory, runs its agents and leaves the directory in order."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.config.sources import Properties
 
-# Stands where the reference shows its commit.
+# Stands where the reference shows the commit of its build.
 BUILD = f"aerolog-{__version__}"
 _NS_PER_MS = 1_000_000
 
@@ -64,24 +64,24 @@ class MediaDriver(Resource):
     calls ``do_work``; one thread at a time may do so.
 
     Args:
-        dir: the Aeron directory; by default as configured, else the reference's default.
+        dir: the Aeron directory; by default the configured one, else the reference's default.
         threading_mode: DEDICATED, SHARED_NETWORK, SHARED or INVOKER.
-        clock: the time.
-        file_system: the disk.
+        clock: the source of the driver's time.
+        file_system: the file system that holds the directory.
         properties: settings by the reference's names; the environment when None.
         termination_validator: decides on a client's terminate command, given directory and token;
-            by default as configured, which is to deny.
-        termination_hook: called, on the conductor's thread, when such a command is obeyed.
-        ended_hook: called when the conductor has ended, closed or not.
-        random_source: for session ids, initial term ids and receiver ids.
-        network: the machine's, or another that opens ports and knows interfaces and hosts.
+            by default as configured, and the default configuration denies it.
+        termination_hook: called on the conductor's thread when a terminate command is obeyed.
+        ended_hook: called when the conductor has ended, whether or not the driver was closed.
+        random_source: the source of session ids, initial term ids and receiver ids.
+        network: opens ports and knows interfaces and hosts; by default the machine's.
         **options: settings by keyword, the strongest: a property's name in snake case without
             ``aeron.``, durations in seconds or text, sizes in bytes or text.
 
     Raises:
-        ConfigurationError: settings that cannot be used.
-        ActiveDriverError: a live driver owns the directory.
-        StorageSpaceError: no room for the driver's files.
+        ConfigurationError: a setting cannot be used.
+        ActiveDriverError: a live driver uses the directory.
+        StorageSpaceError: the disk has no room for the driver's files.
     """
 
     def __init__(
@@ -135,29 +135,29 @@ class MediaDriver(Resource):
 
     @classmethod
     def embedded(cls, **options: object) -> Self:
-        """A driver on a directory of its own, which goes when the driver is closed."""
+        """Start a driver on a directory of its own, which is deleted when the driver is closed."""
         options.setdefault("dir", f"{unconfigured_aeron_dir()}-{uuid.uuid4()}")
         options.setdefault("dir_delete_on_shutdown", True)
         return cls(**options)  # type: ignore[arg-type]  # the keywords of the constructor
 
     @property
     def aeron_dir(self) -> str:
-        """The directory that clients connect to, absolute."""
+        """The absolute path of the directory that clients connect to."""
         return self._directory
 
     @property
     def settings(self) -> Settings:
-        """The configuration."""
+        """The driver's configuration."""
         return self._settings
 
     @property
     def context(self) -> DriverContext:
-        """What the driver works with: its counters, error log and clock."""
+        """The driver's counters, error log, clock and other shared state."""
         return self._context
 
     @property
     def conductor(self) -> DriverConductor:
-        """The control part of the conductor; it belongs to the conductor's thread."""
+        """The driver's conductor; only the conductor's thread may call it."""
         return self._conductor
 
     @property
@@ -166,19 +166,19 @@ class MediaDriver(Resource):
         return self._closed or any(runner.is_closed for runner in self.runners)
 
     def wake(self) -> None:
-        """Let the conductor look for commands at once; from any thread."""
+        """Wake the conductor, so that it reads commands at once; any thread may call this."""
         conductor = self.runners[0]
         if isinstance(conductor, AgentRunner):
             conductor.wake()
 
     def do_work(self) -> int:
-        """Turn all agents once, in INVOKER mode.
+        """Run one duty cycle of every agent, in INVOKER mode.
 
         Returns:
             A work count, 0 when there was nothing to do.
 
         Raises:
-            ConfigurationError: the driver has threads of its own.
+            ConfigurationError: the driver runs its agents on threads of its own.
             ResourceClosedError: the driver is closed.
         """
         if self._settings[p.THREADING_MODE] != ThreadingMode.INVOKER.value:
@@ -252,7 +252,7 @@ class MediaDriver(Resource):
         counters.set_value(
             SystemCounter.BYTES_CURRENTLY_MAPPED, header.file_length + loss_report.length
         )
-        cnc.to_driver.next_correlation_id()  # the driver's own: clients begin at 1
+        cnc.to_driver.next_correlation_id()  # the first id is the driver's: clients begin at 1
         errors = ErrorRecorder(cnc.error_log(self._clock), counters)
         return DriverContext(
             directory=self._directory,
@@ -283,7 +283,7 @@ class MediaDriver(Resource):
         )
 
     def _cycle_histograms(self, errors: ErrorRecorder) -> CycleHistograms | None:
-        """Somewhere to count duty cycles; a full disk is no reason to do without a driver."""
+        """Create the file of duty cycle histograms; the driver runs without it on a full disk."""
         path = str(PurePath(self._directory) / CYCLES_FILE)
         try:
             return CycleHistograms.create(self._files, path, (CONDUCTOR, SENDER, RECEIVER))
@@ -310,4 +310,4 @@ def _configured_validator(settings: Settings) -> Callable[[str, bytes], bool]:
 
 
 def _nothing() -> None:
-    """What a driver in somebody's process does when told to terminate: its owner decides."""
+    """Ignore a terminate command: the process that embeds the driver decides when it ends."""

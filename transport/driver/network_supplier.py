@@ -1,14 +1,15 @@
-"""A driver's network as bad as its properties ask for, and without offload when they say so.
+"""Makes a driver's network lose, duplicate, reorder and delay datagrams as properties ask.
 
-Three ways of asking, which add up:
+It also switches segmentation and receive offload off when a property says so. Three kinds of
+properties ask for disturbance, and their effects add up:
 
-- ``aeron.rehearse.send.data`` and its three sisters: loss, duplication, reordering and delay of one
-  direction of send or receive endpoints, in our own notation (`rehearsal_options`).
-- The debug endpoint suppliers of the reference with their rates and seeds.
-- The C driver's interceptors, which lose what arrives at any endpoint.
+- ``aeron.rehearse.send.data`` and its three siblings set loss, duplication, reordering and delay
+  of one direction of send or receive endpoints, in aerolog's own notation (`rehearsal_options`).
+- The debug endpoint suppliers of the reference lose datagrams at the rates and seeds given.
+- The C driver's interceptors lose datagrams that arrive at any endpoint.
 
-Data is what goes from sender to receiver: setups, heartbeats and echo requests too. Control is what
-comes back.
+Data flows from sender to receiver and includes setups, heartbeats and echo requests. Control
+flows from receiver to sender.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class _Direction(NamedTuple):
-    """The properties of one direction of one kind of endpoint."""
+    """The properties that disturb one direction of one kind of endpoint."""
 
     rehearsal: Property[str]
     supplier: Property[str]
@@ -82,23 +83,23 @@ def rehearsed(
     clock: Clock | None = None,
     random: Random | None = None,
 ) -> Network:
-    """The network through which a driver opens the ports of its endpoints.
+    """Return the network through which a driver opens the ports of its endpoints.
 
-    Without a rehearsal and with offload it is the network itself. Every endpoint is disturbed on
-    its own: with a seed, the n-th datagram of a direction meets the same fate in every endpoint
-    and every run.
+    Without any disturbance and with offload it is the given network itself. Each endpoint is
+    disturbed independently: with a seed, the n-th datagram of a direction meets the same fate in
+    every endpoint and every run.
 
     Args:
-        network: what opens the ports.
-        settings: the driver's.
-        clock: of the delays; the machine's when None.
-        random: makes seeds where none is given; the system's when None.
+        network: the network that opens the ports.
+        settings: the driver's configuration.
+        clock: the clock that measures delays; the machine's when None.
+        random: makes seeds where none is given; the system's source when None.
 
     Raises:
-        ConfigurationError: a rehearsal that cannot be read, or an unknown interceptor.
+        ConfigurationError: a rehearsal that does not parse, or an unknown interceptor.
     """
     random = random or Random()  # noqa: S311 -- losses on purpose are no secret
-    interceptor_rule(settings[p.OUTGOING_INTERCEPTORS], _arguments(settings))  # they do nothing
+    interceptor_rule(settings[p.OUTGOING_INTERCEPTORS], _arguments(settings))  # only checks them
     makers = {
         "send_data": _maker(_SEND_DATA, settings, random),
         "send_control": _maker(_SEND_CONTROL, settings, random),
@@ -112,19 +113,19 @@ def rehearsed(
 
 
 class PlainNetwork(WrappedNetwork):
-    """A network whose ports do without segmentation and receive offload."""
+    """A network whose ports use neither segmentation offload nor receive offload."""
 
     def open_send_port(
         self, remote: Address | None, local: Address, **options: Unpack[SendPortOptions]
     ) -> DatagramPort:
-        """See ``sockets.open_send_port``."""
+        """Open a send port without segmentation offload; see ``sockets.open_send_port``."""
         options["offload"] = False
         return self._inner.open_send_port(remote, local, **options)
 
     def open_receive_port(
         self, endpoint: Address, interface: Address | None = None, **options: Unpack[PortOptions]
     ) -> DatagramPort:
-        """See ``sockets.open_receive_port``."""
+        """Open a receive port without receive offload; see ``sockets.open_receive_port``."""
         options["offload"] = False
         return self._inner.open_receive_port(endpoint, interface, **options)
 
@@ -132,7 +133,7 @@ class PlainNetwork(WrappedNetwork):
 def _maker(
     direction: _Direction, settings: Settings, random: Random
 ) -> Callable[[], Disturbance | None]:
-    """Makes what disturbs a direction of one endpoint; None when nothing does."""
+    """Return a factory of what disturbs one direction of an endpoint; it gives None for nothing."""
 
     def make() -> Disturbance | None:
         rules = [rule for rule in _rules(direction, settings, random) if rule is not None]

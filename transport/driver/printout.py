@@ -1,4 +1,4 @@
-"""The configuration as it is printed at start (spec configuration 19)."""
+"""The text of the configuration that the driver prints at its start (spec configuration 19)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNITS = {Kind.DURATION: "Ns", Kind.MILLIS: "Ms"}
 
 
 def format_configuration(directory: str, settings: Settings) -> str:
-    """All settings, a line each: camel case names, raw numbers of bytes and nanoseconds."""
+    """Return all settings, one a line, with camel case names and raw bytes and nanoseconds."""
     lines = [
         "MediaDriver.Context",
         "{",

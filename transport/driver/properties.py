@@ -25,9 +25,9 @@ _G: Final = 1024 * _M
 
 _DRIVER: Final = "io.aeron.driver."
 
-# Built-in implementations: accepted text -> what it stands for.
+# Built-in implementations: the accepted text and the value that it stands for.
 _MODES: Final = {mode: mode for mode in ("DEDICATED", "SHARED_NETWORK", "SHARED", "INVOKER")}
-# The text itself is kept: an idle strategy is made per agent, of name and arguments.
+# The text itself is kept, because each agent makes its own idle strategy of name and arguments.
 _IDLE: Final = {name: name for name in ALIASES}
 _TERMINATION: Final = {
     "deny": "deny",
@@ -35,7 +35,7 @@ _TERMINATION: Final = {
     _DRIVER + "DefaultDenyTerminationValidator": "deny",
     _DRIVER + "DefaultAllowTerminationValidator": "allow",
 }
-# The default suppliers take the strategy that ``aeron.unicast.flow.control.strategy`` names.
+# The default suppliers use the strategy that ``aeron.unicast.flow.control.strategy`` names.
 _UNICAST_FLOW_CONTROL: Final = {
     "default": "default",
     "unicast_max": "unicast_max",
@@ -83,7 +83,7 @@ _RECEIVE_ENDPOINT: Final = {
     _DRIVER + "DefaultReceiveChannelEndpointSupplier": "default",
     _DRIVER + "ext.DebugReceiveChannelEndpointSupplier": "debug",
 }
-# The resolver by gossip comes with ``aeron.driver.resolver.interface``, whatever the supplier.
+# ``aeron.driver.resolver.interface`` switches the gossip resolver on, whatever the supplier is.
 _NAME_RESOLVER: Final = {
     "default": "default",
     "csv_table": "csv_table",
@@ -557,7 +557,7 @@ MULTI_GAP_LOSS_ARGS = _add.text(
     "of multi-gap-loss: term-id, gap-radix, gap-length and total-gaps",
 )
 
-# Bad networks and offload of our own; the reference has no such properties
+# Disturbed networks and offload: properties of aerolog that the reference does not have
 _REHEARSAL: Final = ", as key=value with bars between; empty for nothing"
 REHEARSE_SEND_DATA = _add.text(
     "aeron.rehearse.send.data", "", "what befalls datagrams that send endpoints send" + _REHEARSAL
@@ -640,11 +640,11 @@ PROPERTIES: Final = (*_add.table, *DRIVER_EVENT_PROPERTIES, STRICT)
 def driver_settings(
     properties: Properties | None = None, keywords: Mapping[str, Any] | None = None
 ) -> Settings:
-    """The settings of a driver.
+    """Return the settings of a driver.
 
     Args:
         properties: texts by the reference's names; the environment when None.
-        keywords: stronger ones from Python, named as the properties without ``aeron.``.
+        keywords: overrides from Python, named as the properties without ``aeron.``.
 
     Raises:
         ConfigurationError: an unknown keyword, or a value that cannot be used.
@@ -653,5 +653,5 @@ def driver_settings(
 
 
 def aeron_dir(settings: Settings) -> str:
-    """The driver's directory, absolute and without links (spec configuration 4)."""
+    """Return the driver's directory as an absolute path without links (spec configuration 4)."""
     return os.path.realpath(settings[DIR] or unconfigured_aeron_dir())

@@ -1,4 +1,4 @@
-"""Which agents run on which thread (spec configuration 9)."""
+"""Assigns the driver's agents to threads (spec configuration 9)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ThreadingMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AgentSlot:
-    """One agent with the counters of its duty cycle, None for an agent without any."""
+    """An agent with the counters of its duty cycle, which are None for an agent without any."""
 
     agent: Agent
     tracker: DutyCycleTracker | None
@@ -48,10 +48,10 @@ class DriverAgents:
     """The agents of a driver.
 
     Attributes:
-        conductor: of commands, timers and streams.
-        names: turned after the conductor, on its thread.
-        sender: of network publications.
-        receiver: of network images.
+        conductor: handles commands, timers and the life of streams.
+        names: exchanges names with other drivers, on the conductor's thread and after it.
+        sender: sends the data of network publications.
+        receiver: receives the data of network images.
     """
 
     conductor: AgentSlot
@@ -61,7 +61,7 @@ class DriverAgents:
 
 
 def conductor_slot(context: DriverContext, agent: Agent) -> AgentSlot:
-    """The conductor with its cycle counters."""
+    """Return the conductor with the counters of its duty cycle."""
     tracker = cycle_tracker(
         context.counters,
         SystemCounter.CONDUCTOR_MAX_CYCLE_TIME,
@@ -74,7 +74,7 @@ def conductor_slot(context: DriverContext, agent: Agent) -> AgentSlot:
 
 
 def sender_slot(context: DriverContext, agent: Agent) -> AgentSlot:
-    """The sender with its cycle counters."""
+    """Return the sender with the counters of its duty cycle."""
     tracker = cycle_tracker(
         context.counters,
         SystemCounter.SENDER_MAX_CYCLE_TIME,
@@ -87,7 +87,7 @@ def sender_slot(context: DriverContext, agent: Agent) -> AgentSlot:
 
 
 def receiver_slot(context: DriverContext, agent: Agent) -> AgentSlot:
-    """The receiver with its cycle counters."""
+    """Return the receiver with the counters of its duty cycle."""
     tracker = cycle_tracker(
         context.counters,
         SystemCounter.RECEIVER_MAX_CYCLE_TIME,
@@ -100,10 +100,10 @@ def receiver_slot(context: DriverContext, agent: Agent) -> AgentSlot:
 
 
 def make_runners(context: DriverContext, agents: DriverAgents) -> list[AgentInvoker]:
-    """Runners for the agents, not yet started, in the reference's order of starting.
+    """Make runners for the agents, not yet started, in the reference's order of starting.
 
-    In INVOKER mode there is one invoker. Agents on one thread work in the order sender, receiver,
-    conductor.
+    In INVOKER mode there is one invoker for all agents. Agents on one thread run in the order
+    sender, receiver, conductor.
     """
     mode = ThreadingMode(context.settings[p.THREADING_MODE])
     if mode is ThreadingMode.INVOKER:
@@ -120,7 +120,7 @@ def make_runners(context: DriverContext, agents: DriverAgents) -> list[AgentInvo
 
 
 def turning_idle_strategy(settings: Settings) -> IdleStrategy:
-    """What the main thread of a process does without work while it turns an INVOKER driver."""
+    """Return the idle strategy of a main thread that runs the agents of an INVOKER driver."""
     return idle_strategy(settings[_SHARED.idle], settings[_SHARED.idle_args])
 
 
@@ -143,7 +143,7 @@ def _threads(mode: ThreadingMode, agents: DriverAgents) -> list[_Thread]:
 
 @dataclass(frozen=True, slots=True)
 class _ThreadSettings:
-    """Properties of one thread."""
+    """The properties that configure one thread."""
 
     idle: Property[str]
     idle_args: Property[str | None]
@@ -169,7 +169,7 @@ _RECEIVER = _ThreadSettings(
 
 @dataclass(frozen=True, slots=True)
 class _Thread:
-    """One thread to be: its agents in their order."""
+    """The agents of one thread, in the order in which they run."""
 
     slots: list[AgentSlot]
     properties: _ThreadSettings

@@ -1,4 +1,4 @@
-"""What belongs together in a driver's configuration (spec configuration 6), first failure wins."""
+"""Checks a driver's settings against each other; the first failure wins (spec configuration 6)."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _MAX_PAGE_SIZE = 1 << 30
 
 
 def validate(settings: Settings, network: Network = SYSTEM_NETWORK) -> None:
-    """Refuse settings that no driver can run with; warnings are added to those of the settings.
+    """Refuse settings that no driver can run with; warnings are added to the settings' own.
 
     Args:
-        settings: the driver's.
-        network: that it opens its ports in.
+        settings: the driver's configuration.
+        network: the network in which the driver opens its ports.
 
     Raises:
-        ConfigurationError: names the property, its value and what it must be.
+        ConfigurationError: the message names the property, its value and the rule it breaks.
     """
     check_socket_buffers(settings, network.socket_limits())
     if settings[p.DRIVER_RESOLVER_INTERFACE] and not settings[p.DRIVER_RESOLVER_NAME]:
@@ -58,18 +58,18 @@ def validate(settings: Settings, network: Network = SYSTEM_NETWORK) -> None:
         )
     if settings[p.DRIVER_RESOLVER_INTERFACE]:
         gossip_options(settings)
-    rehearsed(SYSTEM_NETWORK, settings)  # opens nothing yet
+    rehearsed(SYSTEM_NETWORK, settings)  # parses the properties and opens no port
 
 
 def check_socket_buffers(settings: Settings, limits: SocketLimits) -> None:
-    """Compare socket buffers with what the system grants and with what has to fit into them.
+    """Compare socket buffers with the system's limits and with the data that they must hold.
 
     Args:
-        settings: the driver's; gets a warning for a buffer that the system does not grant.
-        limits: of the system.
+        settings: the driver's configuration; a buffer beyond the system's limit adds a warning.
+        limits: the buffer lengths that the system grants.
 
     Raises:
-        ConfigurationError: a datagram or the initial window does not fit into a buffer.
+        ConfigurationError: a buffer is shorter than a datagram or the initial window.
     """
     sndbuf, rcvbuf = settings[p.SOCKET_SO_SNDBUF], settings[p.SOCKET_SO_RCVBUF]
     for asked, granted, prop, name in (
@@ -97,10 +97,10 @@ def check_socket_buffers(settings: Settings, limits: SocketLimits) -> None:
 
 
 def cnc_lengths(settings: Settings) -> CncLengths:
-    """Lengths of the sections of cnc.dat.
+    """Return the lengths of the sections of cnc.dat.
 
     Raises:
-        ConfigurationError: a length that the layout cannot have.
+        ConfigurationError: a length that the layout does not allow.
     """
     return CncLengths.of(
         settings[p.CONDUCTOR_BUFFER_LENGTH],
@@ -111,7 +111,7 @@ def cnc_lengths(settings: Settings) -> CncLengths:
 
 
 def loss_report_length(settings: Settings) -> int:
-    """Length of the loss report in bytes: as configured, rounded up to whole pages."""
+    """Return the length of the loss report in bytes, rounded up to whole pages."""
     page = settings[p.FILE_PAGE_SIZE]
     return -(-settings[p.LOSS_REPORT_BUFFER_LENGTH] // page) * page
 

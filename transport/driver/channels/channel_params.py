@@ -1,7 +1,7 @@
-"""The parameters of channels, checked in the reference's order (spec channel-uri 13, 14).
+"""Reads and checks the parameters of channels in the reference's order (spec channel-uri 13, 14).
 
-The first failure wins, and its text is the reference's. ``ConfigurationError`` from the value
-parser is answered with the generic code, as there.
+The first failure wins, and its text is the reference's. As in the reference, a
+``ConfigurationError`` of the value parser is reported to the client with the generic error code.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MAX_RESEND_MAX = 256
 
 
 class StartPosition(NamedTuple):
-    """Where a publication starts, as its channel says."""
+    """The position at which a publication starts, as its channel gives it."""
 
     initial_term_id: int
     term_id: int
@@ -54,7 +54,7 @@ class StartPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TaggedSession:
-    """What ``session-id=tag:N`` copies from the publication with entity tag N."""
+    """The values that ``session-id=tag:N`` copies from the publication with entity tag N."""
 
     session_id: int
     mtu_length: int
@@ -63,9 +63,9 @@ class TaggedSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicationParams:
-    """What a publication's channel asks for, with the driver's defaults filled in.
+    """The parameters of a publication's channel, with the driver's defaults filled in.
 
-    Lengths are in bytes, timeouts in nanoseconds. ``has_…`` says whether the channel names it.
+    Lengths are in bytes, timeouts in nanoseconds. ``has_…`` says whether the channel gives a value.
     """
 
     entity_tag: int
@@ -91,7 +91,7 @@ class PublicationParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscriptionParams:
-    """What a subscription's channel asks for, with the driver's defaults filled in."""
+    """The parameters of a subscription's channel, with the driver's defaults filled in."""
 
     session_id: int | None
     is_reliable: bool
@@ -102,12 +102,12 @@ class SubscriptionParams:
 
 
 class PublicationLookups(NamedTuple):
-    """What the parameters of a publication are checked against.
+    """Access to the driver's publications for checks of a new publication's parameters.
 
     Attributes:
-        check_entity_tag_free: raises when a publication has that tag.
-        tagged_session: what the publication with an entity tag has, None when there is none.
-        next_session_id: takes an id from the driver's sequence.
+        check_entity_tag_free: raises when a publication already has the tag.
+        tagged_session: returns the values of the publication with an entity tag, or None.
+        next_session_id: takes the next id from the driver's sequence.
     """
 
     check_entity_tag_free: Callable[[int, ChannelUri], None]
@@ -116,7 +116,7 @@ class PublicationLookups(NamedTuple):
 
 
 class MediaDefaults(NamedTuple):
-    """What a publication of one media takes where its channel says nothing; lengths in bytes.
+    """Values for publications of one media whose channel gives none; lengths in bytes.
 
     Attributes:
         publication: how errors name a publication of this media.
@@ -153,7 +153,7 @@ def publication_params(
     lookups: PublicationLookups,
     defaults: MediaDefaults,
 ) -> PublicationParams:
-    """Read and check what the channels of publications of both media have.
+    """Read and check the parameters that IPC and UDP publications have in common.
 
     Raises:
         ControlProtocolError: with code and text of the first check that fails.
@@ -199,7 +199,7 @@ def publication_params(
 
 
 def ipc_subscription_params(uri: ChannelUri, settings: Settings) -> SubscriptionParams:
-    """Read and check the channel of an IPC subscription; a position in it is checked only.
+    """Read and check the channel of an IPC subscription; a position is checked and not used.
 
     Raises:
         ControlProtocolError: with code and text of the first check that fails.
@@ -224,12 +224,12 @@ def ipc_subscription_params(uri: ChannelUri, settings: Settings) -> Subscription
 
 
 def max_message_length(term_length: int) -> int:
-    """Longest message that a log of such terms carries."""
+    """Return the longest message in bytes that a log with such terms carries."""
     return min(term_length // 8, MAX_MESSAGE_LENGTH)
 
 
 def untethered_timeouts(uri: ChannelUri, settings: Settings) -> tuple[int, int, int]:
-    """Window limit, linger and resting timeout in nanoseconds."""
+    """Return the window limit timeout, linger and resting timeout in nanoseconds."""
     window_limit_ns = _duration(
         uri,
         keys.UNTETHERED_WINDOW_LIMIT_TIMEOUT,

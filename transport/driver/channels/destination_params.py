@@ -1,4 +1,4 @@
-"""What the channel of a destination may say (spec channel-uri 16, spec wire-protocol 4.5)."""
+"""Checks channels of destinations (spec channel-uri 16, spec wire-protocol 4.5)."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _ANY_PORT: Final = ":0"
 def check_send_destination(uri: ChannelUri, original: str = "") -> str:
     """Check the channel of a destination of a publication.
 
-    Its host need not be known: it is looked up again later.
+    An unknown host is accepted, because the driver resolves it again later.
 
     Args:
-        uri: of the destination.
-        original: the same, as the client wrote it.
+        uri: the parsed channel of the destination.
+        original: the channel as the client wrote it.
 
     Returns:
-        The endpoint.
+        The endpoint parameter of the channel.
 
     Raises:
         ControlProtocolError: with the reference's text.
-        ChannelUriError: another media than UDP, or no endpoint.
+        ChannelUriError: the media is not UDP, or the endpoint is missing.
     """
     original = original or str(uri)
     if uri.is_spy:
@@ -50,10 +50,10 @@ def check_send_destination(uri: ChannelUri, original: str = "") -> str:
 
 
 def send_destination_endpoint(uri: ChannelUri) -> str:
-    """Where the channel of a destination leads to; all that its removal asks for.
+    """Return the endpoint of a destination's channel; its removal checks nothing more.
 
     Raises:
-        ChannelUriError: another media than UDP, or no endpoint.
+        ChannelUriError: the media is not UDP, or the endpoint is missing.
     """
     if not uri.is_udp:
         raise ChannelUriError(f"UdpChannel only supports UDP media: {uri}")
@@ -68,11 +68,11 @@ def send_destination_endpoint(uri: ChannelUri) -> str:
 
 
 def check_receive_destination(uri: ChannelUri, original: str = "") -> None:
-    """Check the channel of a destination of a subscription; only for UDP is anything refused.
+    """Check the channel of a destination of a subscription; only UDP channels can be refused.
 
     Args:
-        uri: of the destination.
-        original: the same, as the client wrote it.
+        uri: the parsed channel of the destination.
+        original: the channel as the client wrote it.
 
     Raises:
         ControlProtocolError: with the reference's text.

@@ -1,4 +1,4 @@
-"""Which endpoint a channel shares, and what it may not ask of it (spec wire-protocol 4.4)."""
+"""Finds the endpoint that a channel shares and refuses conflicts (spec wire-protocol 4.4)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class ExistingEndpoint(NamedTuple):
-    """An endpoint as far as sharing goes.
+    """The properties of an endpoint that decide whether a channel may share it.
 
     Attributes:
-        channel: that it was made for.
-        remote_data, local_data: where it sends to and what it is bound to now; names may have been
-            resolved again since.
-        sndbuf_length, rcvbuf_length: of its sockets in bytes, 0 for the system's.
+        channel: the channel that the endpoint was made for.
+        remote_data, local_data: the addresses that it sends to and is bound to now; names may have
+            been resolved again since it was made.
+        sndbuf_length, rcvbuf_length: its socket buffers in bytes, 0 for the system's default.
     """
 
     channel: UdpChannel
@@ -37,10 +37,10 @@ class ExistingEndpoint(NamedTuple):
 
 
 def is_tagged_match(channel: UdpChannel, existing: ExistingEndpoint) -> bool:
-    """Whether a channel names an endpoint by its tag.
+    """Return whether a channel names an endpoint by its tag.
 
     Raises:
-        CommandError: it does, but with another control mode or other addresses.
+        CommandError: the tag matches, but the control mode or an address differs.
     """
     if channel.tag is None or channel.tag != existing.channel.tag:
         return False
@@ -64,7 +64,7 @@ def is_tagged_match(channel: UdpChannel, existing: ExistingEndpoint) -> bool:
 
 
 def _asks_the_same(channel: UdpChannel, existing: UdpChannel) -> bool:
-    """Whether two channels say the same addresses, whatever their names stand for by now."""
+    """Return whether two channels give the same addresses, whatever their names resolve to now."""
     return all(
         channel.uri.get(key) == existing.uri.get(key)
         for key in (keys.ENDPOINT, keys.CONTROL, keys.INTERFACE)
@@ -72,14 +72,14 @@ def _asks_the_same(channel: UdpChannel, existing: UdpChannel) -> bool:
 
 
 def is_canonical_match(channel: UdpChannel, existing: UdpChannel) -> bool:
-    """Whether two channels share an endpoint by their canonical form; different tags do not."""
+    """Return whether two channels share an endpoint by canonical form and do not differ in tag."""
     if channel.canonical_form != existing.canonical_form:
         return False
     return channel.tag is None or existing.tag is None or channel.tag == existing.tag
 
 
 def check_is_original(channel: UdpChannel) -> None:
-    """Refuse a tagged publication that no endpoint has the tag of, and that says no address.
+    """Refuse a tagged publication that gives no address and whose tag no endpoint has.
 
     Raises:
         ControlProtocolError: with the reference's text.
@@ -123,7 +123,7 @@ def check_receive_endpoint(channel: UdpChannel, existing: ExistingEndpoint) -> N
 
 
 def check_receive_timestamps(channel: UdpChannel, existing: UdpChannel) -> None:
-    """Refuse a subscription that wants timestamps elsewhere than the endpoint that it shares.
+    """Refuse a subscription whose timestamp offsets differ from those of its shared endpoint.
 
     Raises:
         ControlProtocolError: with the reference's text.
@@ -152,7 +152,7 @@ def check_subscription(
 ) -> None:
     """Refuse a subscription that differs from one of the same endpoint and stream.
 
-    Both have a session id, or neither has; the caller sees to that.
+    Either both have a session id or neither has; the caller makes sure of that.
 
     Raises:
         ControlProtocolError: with the reference's text.

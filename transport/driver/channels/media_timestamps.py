@@ -1,7 +1,7 @@
-"""Where receive timestamps of the kernel go: ``media-rcv-ts-offset`` (spec wire-protocol 16).
+"""The offset of kernel receive timestamps: ``media-rcv-ts-offset`` (spec wire-protocol 16).
 
-The reference's C driver takes the parameter, its Java driver refuses it. This one does as the first
-unless ``aeron.media.receive.timestamps`` is false.
+The reference's C driver accepts the parameter, and its Java driver refuses it. This driver accepts
+it unless ``aeron.media.receive.timestamps`` is false.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _TIMESTAMP_LENGTH: Final = 8
 
 
 def media_receive_timestamp_offset(channel: UdpChannel) -> int:
-    """Where in the payload the kernel's timestamp goes; -1 for nowhere, -8 for the reserved value.
+    """Return the kernel timestamp's offset in the payload; -1: none, -8: the reserved value.
 
     Raises:
-        ChannelUriError: it is neither a number nor ``reserved``.
+        ChannelUriError: the offset is neither a number nor ``reserved``.
     """
     return parse_timestamp_offset(channel.uri, keys.MEDIA_RCV_TS_OFFSET)
 
 
 def check_media_receive_timestamps(channel: UdpChannel, settings: Settings) -> None:
-    """Refuse a subscription whose media timestamps cannot be had.
+    """Refuse a subscription that asks for media timestamps which the driver cannot give.
 
     Raises:
-        ControlProtocolError: they are not switched on, or would overlap the channel's.
+        ControlProtocolError: they are switched off, or would overlap the channel timestamps.
         ChannelUriError: the offset is neither a number nor ``reserved``.
     """
     if keys.MEDIA_RCV_TS_OFFSET not in channel.uri:

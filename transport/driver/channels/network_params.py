@@ -1,7 +1,7 @@
-"""The parameters of UDP channels, checked in the reference's order (spec channel-uri 13, 14).
+"""Reads and checks the parameters of UDP channels (spec channel-uri 13, 14).
 
-Next to ``driver.channel_params``, which has what both media share. The first failure wins, and its
-text is the reference's.
+``channel_params`` has the parameters that IPC and UDP share. The checks have the reference's
+order: the first failure wins, and its text is the reference's.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _TAG_LENGTH: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSubscriptionParams(SubscriptionParams):
-    """What a UDP subscription's channel asks for, with the driver's defaults filled in.
+    """The parameters of a UDP subscription's channel, with the driver's defaults filled in.
 
     Attributes:
-        receiver_window_length: bytes, at most half the configured term length; an image's is also
-            at most half the length of its terms.
-        group: whether receivers are members of a group; INFER goes by channel and setup.
+        receiver_window_length: bytes, at most half the configured term length; an image's
+            window is also at most half the length of its terms.
+        group: whether receivers are members of a group; INFER leaves that to channel and setup.
     """
 
     receiver_window_length: int
@@ -100,7 +100,7 @@ def network_publication_params(
 
 
 def check_response_publication(channel: UdpChannel, params: PublicationParams) -> None:
-    """Refuse a response publication that says no image it answers (spec channel-uri 13.21).
+    """Refuse a response publication whose channel names no image (spec channel-uri 13.21).
 
     Raises:
         CommandError: with the reference's text.
@@ -148,25 +148,25 @@ def network_subscription_params(
 
 
 def sndbuf_length(channel: UdpChannel, settings: Settings) -> int:
-    """Socket send buffer of an endpoint in bytes, 0 for the system's."""
+    """Return the socket send buffer of an endpoint in bytes, 0 for the system's default."""
     return channel.socket_sndbuf_length or settings[properties.SOCKET_SO_SNDBUF]
 
 
 def rcvbuf_length(channel: UdpChannel, settings: Settings) -> int:
-    """Socket receive buffer of an endpoint in bytes, 0 for the system's."""
+    """Return the socket receive buffer of an endpoint in bytes, 0 for the system's default."""
     return channel.socket_rcvbuf_length or settings[properties.SOCKET_SO_RCVBUF]
 
 
 def check_mtu_fits(
     channel: UdpChannel, mtu_length: int, effective_length: int, system_length: int
 ) -> None:
-    """Refuse a publication whose datagrams the socket of its endpoint cannot take.
+    """Refuse a publication whose datagrams do not fit into the socket buffer of its endpoint.
 
     Args:
-        channel: of the publication.
-        mtu_length: its largest datagram.
-        effective_length: the endpoint's send buffer, 0 for the system's.
-        system_length: the system's default.
+        channel: the publication's channel.
+        mtu_length: the length of its largest datagram in bytes.
+        effective_length: the endpoint's send buffer in bytes, 0 for the system's default.
+        system_length: the system's default in bytes.
 
     Raises:
         CommandError: with the reference's text.
@@ -187,14 +187,14 @@ def check_window_fits(
     system_length: int,
     existing: UdpChannel | None = None,
 ) -> None:
-    """Refuse a subscription whose window the socket of its endpoint cannot hold.
+    """Refuse a subscription whose window does not fit into the socket buffer of its endpoint.
 
     Args:
-        channel: of the subscription.
-        window_length: its initial receiver window.
-        effective_length: the endpoint's receive buffer, 0 for the system's.
-        system_length: the system's default.
-        existing: channel of the endpoint that it shares.
+        channel: the subscription's channel.
+        window_length: its initial receiver window in bytes.
+        effective_length: the endpoint's receive buffer in bytes, 0 for the system's default.
+        system_length: the system's default in bytes.
+        existing: the channel of the endpoint that it shares.
 
     Raises:
         CommandError: with the reference's text.
@@ -211,10 +211,10 @@ def check_window_fits(
 
 
 def multicast_ttl(channel: UdpChannel, settings: Settings) -> int:
-    """Time to live for the socket of a multicast channel, 0 for the system's.
+    """Return the time to live for the socket of a multicast channel, 0 for the system's default.
 
     Raises:
-        CommandError: it is none, as the reference's socket says.
+        CommandError: the value is out of range; the text is that of the reference's socket.
     """
     ttl = channel.multicast_ttl
     if ttl is None:
@@ -225,10 +225,10 @@ def multicast_ttl(channel: UdpChannel, settings: Settings) -> int:
 
 
 def receiver_group_tag(channel: UdpChannel, settings: Settings) -> int | None:
-    """The tag that receivers put into status messages, None for none.
+    """Return the tag that receivers put into status messages, or None.
 
     Raises:
-        ConfigurationError: the former form of the property is not 8 bytes long.
+        ConfigurationError: the older property that gives the tag as bytes is not 8 bytes long.
     """
     if channel.group_tag is not None:
         return channel.group_tag
@@ -239,10 +239,10 @@ def receiver_group_tag(channel: UdpChannel, settings: Settings) -> int | None:
 
 
 def flow_control_group_tag(settings: Settings) -> int:
-    """The tag that tagged flow control asks for when a channel names none.
+    """Return the tag that tagged flow control requires when a channel names none.
 
     Raises:
-        ConfigurationError: the former form of the property is not 8 bytes long.
+        ConfigurationError: the older property that gives the tag as bytes is not 8 bytes long.
     """
     if settings.is_given(properties.FLOW_CONTROL_GROUP_TAG):
         return settings[properties.FLOW_CONTROL_GROUP_TAG]
@@ -251,14 +251,14 @@ def flow_control_group_tag(settings: Settings) -> int:
 
 
 def unicast_nak_delay_ns(channel: UdpChannel, settings: Settings) -> int:
-    """Delay of a request for retransmission on a unicast channel."""
+    """Return the delay in nanoseconds before a NAK on a unicast channel."""
     if channel.nak_delay_ns is not None:
         return channel.nak_delay_ns
     return settings[properties.NAK_UNICAST_DELAY]
 
 
 def _shortest_log(params: PublicationParams) -> PublicationParams:
-    # A prototype only holds the endpoint: its log is as short as a log can be.
+    # A prototype only keeps the endpoint open, so its log is as short as a log can be.
     return replace(
         params,
         term_length=TERM_MIN_LENGTH,

@@ -1,7 +1,7 @@
-"""Counters of a channel endpoint: its status and the addresses it is bound to (spec counters 3, 4).
+"""Counters of a channel endpoint: its status and its local addresses (spec counters 3, 4).
 
-Clients wait for the status before they use a channel, and read wildcard ports from the addresses.
-Both begin as initializing and become active when their socket is open.
+Clients wait for the status before they use a channel, and learn wildcard ports from the addresses.
+Both counters start as initializing and become active when the endpoint's socket is open.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _MAX_ADDRESS_LENGTH: Final = 54
 def allocate_channel_status(
     context: DriverContext, type_id: CounterType, name: str, registration_id: int, channel: str
 ) -> int:
-    """Make a counter about a channel endpoint.
+    """Allocate a counter that describes a channel endpoint.
 
     Args:
-        context: of the driver.
-        type_id: of a status, or of the number of destinations.
-        name: such as ``rcv-channel``.
-        registration_id: of the first subscription or publication on it.
-        channel: as the client wrote it; the key has what fits of it.
+        context: the driver's shared state.
+        type_id: the type of a channel status, or of the number of destinations.
+        name: the start of the label, such as ``rcv-channel``.
+        registration_id: of the first subscription or publication on the endpoint.
+        channel: as the client wrote it; the key holds as much of it as fits.
 
     Raises:
         CountersFullError: no counter is free.
@@ -53,13 +53,13 @@ def allocate_channel_status(
 def allocate_local_address(
     context: DriverContext, name: str, registration_id: int, status_id: int
 ) -> int:
-    """Make the counter of an address that an endpoint is going to be bound to.
+    """Allocate the counter of a local address before the endpoint's socket is bound to it.
 
     Args:
-        context: of the driver.
+        context: the driver's shared state.
         name: ``snd-local-sockaddr`` or ``rcv-local-sockaddr``.
         registration_id: of the subscription or publication.
-        status_id: status counter of its endpoint.
+        status_id: the id of the endpoint's status counter.
 
     Raises:
         CountersFullError: no counter is free.
@@ -73,7 +73,7 @@ def allocate_local_address(
 
 
 def show_local_address(context: DriverContext, counter_id: int, status_id: int, text: str) -> None:
-    """The address is bound: key, label and value say so, the value last."""
+    """Write a bound address to its counter: first the key and the label, last the value."""
     address = text.encode("ascii", "replace")[:_MAX_ADDRESS_LENGTH]
     context.counters.set_key(counter_id, struct.pack("<ii", status_id, len(address)) + address)
     context.counters.append_to_label(counter_id, address.decode())
@@ -81,12 +81,12 @@ def show_local_address(context: DriverContext, counter_id: int, status_id: int, 
 
 
 def show_active(context: DriverContext, status_id: int, text: str = "") -> None:
-    """An endpoint is open; its label ends with the address that it is bound to, where it has one.
+    """Mark an endpoint as active, and end its label with the address that it is bound to.
 
     Args:
-        context: of the driver.
-        status_id: its status counter.
-        text: the address, empty for a subscription whose destinations have the sockets.
+        context: the driver's shared state.
+        status_id: the id of the endpoint's status counter.
+        text: the address; empty for a subscription whose destinations own the sockets.
     """
     if text:
         context.counters.append_to_label(status_id, text)
@@ -94,18 +94,18 @@ def show_active(context: DriverContext, status_id: int, text: str = "") -> None:
 
 
 def address_text(address: Address) -> str:
-    """``host:port`` as counters and clients see it; IPv6 in full, in brackets, without scope."""
+    """Format ``host:port`` for counters and clients: IPv6 in full, in brackets, without scope."""
     host, port = address
     return SocketAddress(ip_address(host.partition("%")[0]), port).label
 
 
 def source_text(address: Address) -> str:
-    """``host:port`` as the source of an image has it: IPv6 in full and without brackets."""
+    """Format ``host:port`` for the source of an image: IPv6 in full and without brackets."""
     host, _, port = address_text(address).rpartition(":")
     return f"{host.strip('[]')}:{port}"
 
 
 def channel_error(error: OSError, channel: object) -> CommandError:
-    """What a client is told when a socket of its channel cannot be opened."""
+    """Return the error that a client receives when a socket of its channel cannot be opened."""
     reason = error.strerror or (os.strerror(error.errno) if error.errno else str(error))
     return generic(_AERON_EXCEPTION, f"ERROR - channel error - {reason}: {channel}")

@@ -35,7 +35,7 @@ class CounterType(IntEnum):
 
 
 def stream_key(registration_id: int, session_id: int, stream_id: int, channel: str) -> bytes:
-    """The key of a stream counter; the channel is cut so that the key fits."""
+    """Return the key of a stream counter; the channel is cut so that the key fits."""
     text = channel.encode("ascii", "replace")[:_MAX_KEY_CHANNEL_LENGTH]
     return _KEY.pack(registration_id, session_id, stream_id, len(text)) + text
 
@@ -49,15 +49,15 @@ def stream_label(
     *,
     join_position: int | None = None,
 ) -> str:
-    """The label of a stream counter, at most 380 characters.
+    """Return the label of a stream counter, at most 380 characters.
 
     Args:
-        name: such as ``pub-lmt``.
+        name: the start of the label, such as ``pub-lmt``.
         registration_id: of the publication, subscription or image.
-        session_id: of the stream.
-        stream_id: of the stream.
-        channel: in full; what does not fit is cut.
-        join_position: where a subscriber starts; left out where the label is long already.
+        session_id: the stream's session.
+        stream_id: the stream's id.
+        channel: in full; the label holds as much of it as fits.
+        join_position: where a subscriber starts; left out of a label that is too long already.
     """
     label = f"{name}: {registration_id} {session_id} {stream_id} {channel}"
     if join_position is not None and len(label) < _MAX_LABEL_LENGTH_FOR_SUFFIX:
@@ -66,10 +66,10 @@ def stream_label(
 
 
 def heartbeat_key(client_id: int) -> bytes:
-    """The key of a client's heartbeat counter."""
+    """Return the key of a client's heartbeat counter."""
     return struct.pack("<q", client_id)
 
 
 def heartbeat_label(client_id: int) -> str:
-    """The label of a client's heartbeat counter; the client appends its name to it."""
+    """Return the label of a client's heartbeat counter; the client appends its name to it."""
     return f"client-heartbeat: id={client_id}"

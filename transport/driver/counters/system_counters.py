@@ -1,6 +1,6 @@
 """The driver's own counters: ids 0 to 45, allocated first and in this order (spec counters 2).
 
-Clients and tools index them by id, so the order of the enumeration is part of the contract.
+Clients and tools find them by id, so the order of the enumeration is part of the contract.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CONTROL_PROTOCOL_VERSION = 1 << 16
 
 
 class SystemCounter(IntEnum):
-    """Counter ids of the driver, equal to their system counter ids."""
+    """The driver's system counters: each value is the counter id and the system counter id."""
 
     BYTES_SENT = 0
     BYTES_RECEIVED = 1
@@ -153,14 +153,14 @@ def system_counter_label(
     threshold_ns: Callable[[SystemCounter], int],
     driver_name: str | None,
 ) -> str:
-    """The label of one system counter.
+    """Return the label of one system counter.
 
     Args:
-        counter: which one.
-        mode: name of the threading mode.
+        counter: the counter that the label is for.
+        mode: the name of the threading mode.
         commit: identifies this build.
-        threshold_ns: the configured threshold of the counters that show one.
-        driver_name: name in the name resolver; the reference writes ``null`` for none.
+        threshold_ns: the configured threshold, which the labels of some counters show.
+        driver_name: the driver's name in the name resolver; the reference writes ``null`` for none.
     """
     text = _LABELS[counter]
     threshold = format_duration(threshold_ns(counter)) if "{threshold}" in text else ""
@@ -182,14 +182,14 @@ def allocate_system_counters(
     threshold_ns: Callable[[SystemCounter], int],
     driver_name: str | None,
 ) -> None:
-    """Allocate all of them in a fresh buffer, so that counter id and system counter id agree.
+    """Allocate all system counters in an empty buffer, so that counter id and system id agree.
 
     Args:
-        counters: nothing allocated yet.
-        mode: name of the threading mode.
+        counters: the counters, none of which is allocated yet.
+        mode: the name of the threading mode.
         commit: identifies this build.
-        threshold_ns: the configured threshold of the counters that show one.
-        driver_name: name in the name resolver, None for none.
+        threshold_ns: the configured threshold, which the labels of some counters show.
+        driver_name: the driver's name in the name resolver, None for none.
     """
     for counter in SystemCounter:
         counter_id = counters.allocate(
