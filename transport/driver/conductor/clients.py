@@ -1,4 +1,4 @@
-"""Clients of a driver and their liveness (spec cnc-and-commands 13). Conductor only."""
+"""Clients of a driver and their liveness (spec cnc-and-commands 13), for the conductor's thread."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class AeronClient:
-    """One client, from its first command that adds something.
+    """One client, known from its first command that adds something.
 
     Attributes:
-        client_id: as the client says.
-        heartbeat_counter_id: counter that the client writes the time to.
-        closed_by_command: it has said goodbye.
-        gone: it has said goodbye or timed out; what it owns dies in the same timer event.
+        client_id: the id that the client has taken for itself.
+        heartbeat_counter_id: the counter to which the client writes the time.
+        closed_by_command: whether the client has sent a close command.
+        gone: whether the client has closed or timed out; the same timer event frees what it owns.
     """
 
     client_id: int
@@ -48,7 +48,7 @@ class Clients:
         return len(self._clients)
 
     def get_or_add(self, client_id: int) -> AeronClient:
-        """The client, made known to everybody when it is new."""
+        """Return a client; a new one is added and announced to all clients."""
         found = self._find(client_id)
         if found is not None:
             return found
@@ -67,20 +67,20 @@ class Clients:
         return client
 
     def keepalive(self, client_id: int) -> None:
-        """Take a sign of life that came as a command."""
+        """Record a keepalive that came as a command."""
         client = self._find(client_id)
         if client is not None:
             self._context.counters.set_value(client.heartbeat_counter_id, self._agent.now_ms)
 
     def close(self, client_id: int) -> None:
-        """Let a client go at the next timer event; an unknown one is no error."""
+        """Mark a client as closed for the next timer event; an unknown client is no error."""
         client = self._find(client_id)
         if client is not None:
             client.closed_by_command = True
             self._context.counters.set_value(client.heartbeat_counter_id, 0)
 
     def on_timer(self) -> None:
-        """Find the clients that are gone, tell everybody, and forget them."""
+        """Find the clients that have closed or timed out, announce that, and forget them."""
         counters = self._context.counters
         oldest_alive_ms = self._agent.now_ms - self._agent.client_liveness_ms
         for index in range(len(self._clients) - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""What a failed command is answered with: code and text (spec cnc-and-commands 11.2)."""
+"""The error code and text that answer a failed command (spec cnc-and-commands 11.2)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ CONFIGURATION_EXCEPTION = "io.aeron.exceptions.ConfigurationException"
 
 
 class CommandError(ControlProtocolError):
-    """A refusal whose whole text is given, with the class name that the reference puts first.
+    """A refused command, with the full text of the answer after the reference's class name.
 
     Attributes:
-        quiet: answered, but neither counted nor logged.
+        quiet: whether the error is sent to the client without being counted or logged.
     """
 
     def __init__(self, code: ErrorCode, text: str, *, quiet: bool = False) -> None:
@@ -32,17 +32,17 @@ class CommandError(ControlProtocolError):
 
 
 def invalid_channel(message: str) -> ControlProtocolError:
-    """A parameter that the driver itself refuses."""
+    """Return the error for a channel parameter that the driver itself refuses."""
     return ControlProtocolError(ErrorCode.INVALID_CHANNEL, message)
 
 
 def generic(reference_type: str, message: str) -> CommandError:
-    """A failure that has no code of its own; the reference names the class of its exception."""
+    """Return a failure without a code of its own, named by the reference's exception class."""
     return CommandError(ErrorCode.GENERIC_ERROR, f"{reference_type} : {message}")
 
 
 def answer_to(error: BaseException) -> tuple[ErrorCode, str]:
-    """Code and text of the ON_ERROR that a failure is answered with."""
+    """Return the code and text of the ON_ERROR message that answers a failure."""
     if isinstance(error, CommandError):
         return error.code, error.message
     if isinstance(error, ControlProtocolError):

@@ -13,7 +13,7 @@ from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
 # A stream's turn in the cycle.
 ctypedef struct turn_t:
     void* stream
-    int64_t quiet_cycles            # without work, in a row
+    int64_t quiet_cycles            # consecutive duty cycles without work
 
 
 cdef class ConductorAgent(Agent):
@@ -23,7 +23,7 @@ cdef class ConductorAgent(Agent):
     cdef object _conductor
     cdef Sender _sender
     cdef Receiver _receiver
-    cdef list _streams              # keeps alive what the turns borrow
+    cdef list _streams              # keeps the streams alive to which the native entries point
     cdef turn_t* _turns
     cdef int64_t _cycle
     cdef int _stream_count

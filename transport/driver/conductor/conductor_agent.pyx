@@ -1,8 +1,8 @@
 """The conductor's duty cycle: timers, the test for commands, the work of every stream.
 
-Spec cnc-and-commands 12. Native code finds out whether Python is needed and does everything that
-clients are not told about; the control part (``DriverConductor.control``) runs on the same thread
-right after. An idle driver never asks for it.
+Spec cnc-and-commands 12. Native code decides whether Python is needed, and does all work that
+clients are not told about. The control part (``DriverConductor.control``) then runs on the same
+thread; an idle driver never calls it.
 """
 
 from libc.stdint cimport int64_t
@@ -22,25 +22,25 @@ from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
 from aerolog.transport.concurrent.histogram_tracker import HistogramTracker
 
 cdef int64_t _EPOCH_PERIOD_NS = 1_000_000
-# With more streams than MANY, one that has had nothing to do for QUIET_CYCLES is turned in every
-# sixteenth cycle only: its limit is a window ahead of whoever wakes it.
+# With more streams than MANY, a stream that has had no work for QUIET_CYCLES runs in every
+# sixteenth cycle only: its limit is a window ahead of any publisher that becomes active.
 cdef enum:
     MANY = 64
     QUIET_CYCLES = 256
     QUIET_PERIOD = 16
-cdef int64_t _PARK = 4  # of the controllable idle strategy
+cdef int64_t _PARK = 4  # the value that makes a controllable idle strategy park
 
 
 cdef class ConductorAgent(Agent):
-    """Turns the conductor.
+    """The agent that runs the conductor.
 
     Args:
         conductor: its ``control`` and ``on_close`` are called on the agent's thread.
         clock: the driver's clock.
         commands: the to-driver ring buffer.
-        counters: holds the counters.
-        unblocked_commands_id: system counter of unblocked commands.
-        timer_interval_ns: time between timer events.
+        counters: the counters of the driver.
+        unblocked_commands_id: the system counter of unblocked commands.
+        timer_interval_ns: the time between timer events.
         client_liveness_timeout_ns: a client without keepalive for longer is dead; a command that
             is not committed for longer is skipped.
     """
@@ -130,7 +130,7 @@ cdef class ConductorAgent(Agent):
         return work_count
 
     cdef void _on_timer(self) noexcept nogil:
-        """A timer event: all of it here, unless something has to be told to clients."""
+        """Handle a timer event; request control only if clients have to be told something."""
         cdef int index
         self._commands.beat(self._now_ms)
         self._check_blocked_commands()
@@ -168,7 +168,7 @@ cdef class ConductorAgent(Agent):
     # ---- control ------------------------------------------------------------------------------
 
     def control(self) -> int:
-        """Let the conductor do what needs Python; returns a work count."""
+        """Let the conductor do the work that needs Python; return a work count."""
         timer_due = self._timer_due
         allocation_refused = self._room_refused
         self._timer_due = self._room_refused = False
@@ -180,40 +180,40 @@ cdef class ConductorAgent(Agent):
         return work_count
 
     def on_close(self) -> None:
-        """Called on the agent's thread after its last cycle."""
+        """Close the conductor; the agent's thread calls this after its last cycle."""
         self._conductor.on_close()
 
     @property
     def now_ns(self) -> int:
-        """Monotonic time of the current cycle."""
+        """Return the monotonic time of the current cycle."""
         return self._now_ns
 
     @property
     def now_ms(self) -> int:
-        """Epoch time of the current cycle, at most a millisecond old."""
+        """Return the epoch time of the current cycle, at most a millisecond old."""
         return self._now_ms
 
     @property
     def client_liveness_ms(self) -> int:
-        """A client without keepalive for longer is dead."""
+        """Return the time in milliseconds after which a client without keepalive is dead."""
         return self._client_liveness_ms
 
     def free_more(self, now: bool, at_timer: bool) -> None:
-        """Whether logs wait to be deleted, in the next cycle or at the next timer event."""
+        """Say whether logs wait for deletion, in the next cycle or at the next timer event."""
         self._more_to_free = now
         self._free_at_timer = at_timer
 
     def ask_at_timers(self) -> None:
-        """Ask for control at every timer event from now on, whatever native code finds."""
+        """Request control at every timer event from now on, whatever native code finds."""
         self._asks_at_timers = True
 
     def watch_events(self, sender: Sender, receiver: Receiver) -> None:
-        """Ask for control whenever sender or receiver have something to report."""
+        """Request control whenever the sender or the receiver has an event to report."""
         self._sender = sender
         self._receiver = receiver
 
     def add_stream(self, stream: DriverStream) -> None:
-        """Turn a stream from now on."""
+        """Run a stream in every duty cycle from now on."""
         cdef turn_t* grown
         if self._stream_count == self._stream_capacity:
             capacity = max(8, 2 * self._stream_capacity)
@@ -228,7 +228,7 @@ cdef class ConductorAgent(Agent):
         self._stream_count += 1
 
     def remove_stream(self, stream: DriverStream) -> None:
-        """Turn a stream no more; the last one takes its place."""
+        """Stop running a stream; the last stream takes its place in the order."""
         cdef int index = self._streams.index(stream)
         last = self._streams.pop()
         self._stream_count -= 1
@@ -237,7 +237,7 @@ cdef class ConductorAgent(Agent):
             self._turns[index] = self._turns[self._stream_count]
 
     def watch_client(self, counter_id: int) -> None:
-        """Look at a client's heartbeat counter at every timer event."""
+        """Check a client's heartbeat counter at every timer event."""
         cdef int64_t** grown
         cdef int64_t* address = self._counters.value_address(counter_id)
         if address is NULL:
@@ -254,7 +254,7 @@ cdef class ConductorAgent(Agent):
         self._client_count += 1
 
     def forget_client(self, counter_id: int) -> None:
-        """Look at a client's heartbeat no more."""
+        """Stop checking a client's heartbeat counter."""
         cdef int slot = self._client_slots.pop(counter_id)
         self._client_count -= 1
         if slot < self._client_count:
@@ -273,7 +273,7 @@ def cycle_tracker(
     histograms: object,
     agent: str,
 ) -> DutyCycleTracker:
-    """A tracker of duty cycles that counts in two counters, and in histograms unless None."""
+    """Return a tracker that counts duty cycles in two counters, and in histograms unless None."""
     cdef DutyCycleTracker tracker
     if histograms is None:
         tracker = DutyCycleTracker(threshold_ns)
@@ -286,7 +286,7 @@ def cycle_tracker(
 
 
 def bind_idle_strategy(strategy: IdleStrategy, counters: CountersReader, mode_id: int) -> None:
-    """Give a controllable idle strategy its counter, set to park; others need none."""
+    """Give a controllable idle strategy its counter, set to park; other strategies need none."""
     if isinstance(strategy, ControllableIdleStrategy):
         counters.set_value(mode_id, _PARK)
         (<ControllableIdleStrategy> strategy).bind(counters.value_address(mode_id), counters)

@@ -1,4 +1,4 @@
-"""What the sending and the receiving half of the conductor's network part both work with."""
+"""What the sending and the receiving half of the network conductor share."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConductorContext:
-    """The rest of the driver as the network part sees it.
+    """The parts of the driver that the network conductor uses.
 
     Attributes:
-        context: what the whole driver shares.
-        agent: turns streams, knows the time.
-        clients: owners of publications and subscriptions.
-        sessions: session ids of the publications of all media.
-        ipc: where a multi-destination subscription gets its ``aeron:ipc`` destinations.
+        context: the state and services of the whole driver.
+        agent: runs the streams and knows the time.
+        clients: the owners of publications and subscriptions.
+        sessions: the session ids of all publications, whatever their media.
+        ipc: makes the ``aeron:ipc`` destinations of a multi-destination subscription.
         sender: the agent of send endpoints and publications.
         receiver: the agent of receive endpoints and images.
     """

@@ -1,4 +1,4 @@
-"""Counters that clients ask for, static ones too (spec cnc-and-commands 17). Conductor only."""
+"""Counters that clients add, static ones too (spec cnc-and-commands 17), conductor only."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ STATIC_OWNER = -1
 
 @dataclass(slots=True, eq=False)
 class CounterLink:
-    """A client's hold on a counter.
+    """A client's reference to a counter.
 
     Attributes:
-        registration_id: correlation id of the command that added it.
-        client: owner.
-        counter_id: the counter.
+        registration_id: the correlation id of the command that added it.
+        client: the client that owns the counter.
+        counter_id: the id of the counter.
     """
 
     registration_id: int
@@ -84,7 +84,7 @@ class CounterLinks:
         self._context.tell(StaticCounter(command.correlation_id, counter_id))
 
     def remove(self, command: RemoveCounter) -> None:
-        """Free a counter, whoever asks."""
+        """Free a counter, whichever client asks for it."""
         for index, link in enumerate(self._links):
             if link.registration_id == command.registration_id:
                 remove_at(self._links, index)

@@ -1,6 +1,6 @@
 """The conductor's control part: commands and timer events (spec cnc-and-commands 12).
 
-Runs on the conductor agent's thread, called by its native agent when there is something to do.
+It runs on the conductor agent's thread, and the native agent calls it when there is work to do.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class DriverConductor:
     """Owns the resources of a driver and answers its clients.
 
     Attributes:
-        agent: the native agent that turns this.
-        agents: all agents of the driver, to be turned.
-        network: UDP publications, subscriptions and images.
-        on_worked: called on the conductor's thread when it has done something that clients of this
-            process may wait for.
+        agent: the native agent that calls this conductor.
+        agents: all agents of the driver, for its threads to run.
+        network: handles UDP publications, subscriptions and images.
+        on_worked: called on the conductor's thread when it has done work that clients of this
+            process may be waiting for.
     """
 
     def __init__(self, context: DriverContext) -> None:
@@ -113,11 +113,11 @@ class DriverConductor:
         self._handlers = self._handler_table()
 
     def control(self, timer_due: bool, allocation_refused: bool) -> int:
-        """What the native agent found to do; returns a work count.
+        """Do the work that the native agent has found; return a work count.
 
         Args:
-            timer_due: clients have to be told about a timer event.
-            allocation_refused: a log did not get room for its next term.
+            timer_due: a timer event has something to tell clients.
+            allocation_refused: the disk had no space for the next term of a log.
         """
         work_count = 0
         if timer_due:
@@ -137,7 +137,7 @@ class DriverConductor:
         return work_count
 
     def on_close(self) -> None:
-        """Let go of all logs, delete their files, and tell clients that the driver has stopped."""
+        """Close all logs, delete their files, and tell clients that the driver has stopped."""
         for publication in self._ipc.publications:
             self._context.logs.free(publication.log)
         self.network.free_logs()
@@ -146,12 +146,12 @@ class DriverConductor:
         self._context.on_ended()
 
     def close_network(self) -> None:
-        """Close all sockets; no agent is turned any more."""
+        """Close all sockets, once no agent runs any more."""
         self.network.close_sockets()
         self._context.names.close()
 
     def _on_timer(self) -> None:
-        """A timer event that clients have to be told about, in the reference's order."""
+        """Handle a timer event that clients are told about, in the reference's order."""
         self._clients.on_timer()
         self._ipc.drop_links_of_gone_clients()
         self.network.drop_links_of_gone_clients()
@@ -173,7 +173,7 @@ class DriverConductor:
             self._refuse(correlation_id, error)
 
     def _refuse(self, correlation_id: int, error: Exception) -> None:
-        """Answer a command that failed, and note it."""
+        """Answer a command that failed, and record the error."""
         if not (isinstance(error, CommandError) and error.quiet):
             self._context.errors.record(error)
         code, text = answer_to(error)

@@ -1,7 +1,7 @@
-"""What the conductor turns: one stream of any medium.
+"""The base of the streams that the conductor runs, whatever their media.
 
-Sub-classes: ReceiveStream and PublicationStream, of which there are IpcStream and SendStream. The
-conductor's thread calls everything.
+Sub-classes are ReceiveStream and PublicationStream, and those of the latter are IpcStream and
+SendStream. Only the conductor's thread calls the methods.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -19,14 +19,14 @@ cdef enum publication_state:
 
 cdef class DriverStream:
     cdef TermAllocation allocation          # of the log; the sub-class makes it
-    cdef bint allocation_refused      # the disk refused space and nobody has been told yet
-    # Every duty cycle; returns a work count.
+    cdef bint allocation_refused      # the disk refused space and that is not reported yet
+    # Runs in every duty cycle; returns a work count.
     cdef int update(self, int64_t now_ns) noexcept nogil
-    # At a timer event: whether something changes that clients are told about.
+    # At a timer event: whether something changes that clients have to be told.
     cdef bint needs_control(self, int64_t now_ns) noexcept nogil
-    # The share of a timer event that no client is told about.
+    # The part of a timer event of which clients are told nothing.
     cdef void tick(self, int64_t now_ns) noexcept nogil
-    # For sub-classes: the part of a limit that is allocated, and asking again at a timer event.
+    # For sub-classes: the part of a limit that is allocated, and a retry at a timer event.
     cdef int64_t granted(self, int64_t limit) noexcept nogil
     cdef void retry_allocation(self) noexcept nogil
 
@@ -43,10 +43,10 @@ cdef class PublicationStream(DriverStream):
     cdef public int64_t references
     cdef int64_t window
     cdef int64_t unblock_timeout_ns
-    cdef int64_t last_read_position     # that readers were at when they last got any further
+    cdef int64_t last_read_position     # position of the readers when they last made progress
     cdef int64_t last_read_change_ns
     cdef int64_t* counter(self, int32_t counter_id) except NULL
-    # Unblock when data is pending and its readers have been at a position for the timeout.
+    # Unblock when data is pending and the readers have not moved for the timeout.
     cdef void check_blocked(self, int64_t position, int64_t now_ns) noexcept nogil
-    # Turn an abandoned claim into padding, only in a term that has disk space; whether it did.
+    # Turn an abandoned claim into padding, only in a term with disk space; whether it did so.
     cdef bint unblock(self, int64_t position) noexcept nogil

@@ -1,4 +1,4 @@
-"""The base of every stream that the conductor's agent turns."""
+"""The base classes of every stream that the conductor's agent runs."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -15,9 +15,9 @@ from aerolog.transport.driver.counters.system_counters import SystemCounter
 
 
 cdef class DriverStream:
-    """One stream, turned by the conductor.
+    """One stream that the conductor's agent runs.
 
-    Sub-classes override ``update``, ``needs_control`` and ``tick`` and make ``allocation``.
+    Sub-classes override ``update``, ``needs_control`` and ``tick``, and make ``allocation``.
     """
 
     cdef int update(self, int64_t now_ns) noexcept nogil:
@@ -43,19 +43,19 @@ cdef class DriverStream:
         self.allocation_refused = False
 
     def needs_attention(self, now_ns: int) -> bool:
-        """Whether a timer event at this time has something to tell clients."""
+        """Return whether a timer event at this time has something to tell clients."""
         return self.needs_control(now_ns)
 
     def on_timer(self, now_ns: int) -> None:
-        """The native share of a timer event."""
+        """Do the native part of a timer event."""
         self.tick(now_ns)
 
     def on_cycle(self, now_ns: int = 0) -> int:
-        """The native share of a duty cycle at a monotonic time; returns a work count."""
+        """Do the native part of a duty cycle at a monotonic time; return a work count."""
         return self.update(now_ns)
 
     def refused_allocation(self) -> int:
-        """The errno of disk space refused since the last timer event, once; else 0."""
+        """Return the errno of space refused since the last timer event, only once; else 0."""
         if not self.allocation_refused:
             return 0
         self.allocation_refused = False
@@ -63,28 +63,28 @@ cdef class DriverStream:
 
 
 cdef class PublicationStream(DriverStream):
-    """One stream that clients of this driver publish to, whatever its medium.
+    """One stream that clients of this driver publish to, whatever its media.
 
-    Sub-classes take these arguments too, and say which position is the readers'.
+    Sub-classes take these arguments too, and know the position of their readers.
 
     Args:
         logs: the publication's log.
-        counters: holds the counters named by the ids; kept alive.
-        pub_pos_id: counter of the sampled publisher position.
-        pub_lmt_id: counter of the publication limit.
-        unblocked_id: system counter of unblocked publications.
-        exclusive: an exclusive publication is unblocked only while it drains.
-        initial_position: where the publication starts.
-        window_length: publication window in bytes.
-        unblock_timeout_ns: how long readers must stand still before publishers are unblocked.
-        now_ns: monotonic time.
+        counters: the counters to which the ids refer; kept alive.
+        pub_pos_id: the counter of the sampled publisher position.
+        pub_lmt_id: the counter of the publication limit.
+        unblocked_id: the system counter of unblocked publications.
+        exclusive: whether it is exclusive: such a publication is unblocked only while it drains.
+        initial_position: the position at which the publication starts.
+        window_length: the publication window in bytes.
+        unblock_timeout_ns: the time without progress of readers until publishers are unblocked.
+        now_ns: the monotonic time.
 
     Attributes:
         state: ACTIVE, DRAINING, LINGER or DONE.
-        references: number of publication links.
+        references: the number of publication links.
 
     Raises:
-        IndexError: there is no such counter.
+        IndexError: a counter id does not exist.
     """
 
     def __cinit__(
@@ -143,11 +143,11 @@ cdef class PublicationStream(DriverStream):
 
     @property
     def publisher_position(self) -> int:
-        """Where the next message goes."""
+        """Return the position at which the next message will be published."""
         return producer_position(self.log)
 
     def enter(self, state: int) -> None:
-        """Go on to the next state."""
+        """Change to another state."""
         if not self.state < state <= PUBLICATION_DONE:
             raise ValueError(f"a publication does not go from state {self.state} to {state}")
         self.state = state

@@ -1,7 +1,7 @@
-"""The conductor's part for UDP: publications, subscriptions, spies and images. Conductor only.
+"""The conductor's part for UDP: publications, subscriptions, spies and images; conductor only.
 
-Two halves: publications with their send endpoints, and subscriptions with their receive endpoints
-and images. They meet here, in spies, and in response channels.
+One half has publications with their send endpoints, the other subscriptions with their receive
+endpoints and images. This class connects the halves, for spies and response channels.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class NetworkConductor:
     """All UDP publications, subscriptions, spies and images of a driver.
 
     Args:
-        conductor: the rest of the driver.
-        refuse: answers a command that failed later than the call that brought it.
+        conductor: the parts of the driver that the halves use.
+        refuse: answers a command that fails after the call that handed it over has returned.
 
     Attributes:
-        subscriptions: those of the receiving half.
-        images: the same.
+        subscriptions: the subscriptions of the receiving half.
+        images: the images of the receiving half.
     """
 
     def __init__(
@@ -86,10 +86,10 @@ class NetworkConductor:
 
     @property
     def is_busy(self) -> bool:
-        """Whether no command may be taken yet.
+        """Whether the conductor must read no further command for now.
 
-        A name is being looked up, or an endpoint is being closed whose port may be asked for
-        again. Both end soon, and commands are answered in the order in which they came.
+        That is so while a name is being looked up, or an endpoint is being closed whose port the
+        next command may ask for. Both end soon, and commands are answered in order of arrival.
         """
         return (
             self._conductor.context.names.is_busy
@@ -100,41 +100,41 @@ class NetworkConductor:
     # ---- publications -----------------------------------------------------------------------
 
     def add_publication(self, command: AddPublication | AddExclusivePublication) -> None:
-        """Share a publication or make one, as soon as its channel is resolved."""
+        """Share or make a publication, as soon as its channel is resolved."""
         self._with_channel(command, lambda channel: self._publications.add(command, channel))
 
     def remove_publication(self, registration_id: int, *, revoke: bool) -> bool:
-        """Drop one hold on a publication; False when there is none of that id."""
+        """Drop one reference to a publication; return False when the id is unknown."""
         return self._publications.remove(registration_id, revoke=revoke)
 
     def add_destination(self, command: AddDestination) -> None:
-        """Send a publication to one more address."""
+        """Add a destination to a publication."""
         self._destinations.add(command, lambda error: self._refuse(command.correlation_id, error))
 
     def remove_destination(self, command: RemoveDestination) -> None:
-        """Send a publication no more to an address."""
+        """Remove a destination from a publication by its address."""
         self._destinations.remove(
             command, lambda error: self._refuse(command.correlation_id, error)
         )
 
     def remove_destination_by_id(self, command: RemoveDestinationById) -> None:
-        """Send a publication no more to the address that a command added."""
+        """Remove the destination that an earlier command added, by the id of that command."""
         self._destinations.remove_by_id(command)
 
     # ---- subscriptions ------------------------------------------------------------------------
 
     def add_subscription(self, command: AddSubscription) -> None:
-        """Listen to a channel, or spy on it, as soon as it is resolved."""
+        """Subscribe to a channel, or spy on it, as soon as it is resolved."""
         owner = self._spies if command.channel.startswith(_SPY_PREFIX) else self.subscriptions
         self._with_channel(command, lambda channel: owner.add(command, channel))
 
     def remove_subscription(self, registration_id: int) -> bool:
-        """Listen no more on UDP channels and spies of that id; False when there are none."""
+        """Remove the UDP subscriptions and spies of an id; return False when there are none."""
         is_spy = self._spies.remove(registration_id)
         return self.subscriptions.remove(registration_id) or is_spy
 
     def add_receive_destination(self, command: AddReceiveDestination) -> None:
-        """Let a multi-destination subscription listen to one more channel."""
+        """Add a channel to a multi-destination subscription."""
         link = self.subscriptions.multi_destination(command.registration_id)
         if command.channel.startswith(_IPC_PREFIX):
             self._conductor.ipc.add_destination(command, link.client, link.stream_id)
@@ -153,7 +153,7 @@ class NetworkConductor:
             )
 
     def remove_receive_destination(self, command: RemoveReceiveDestination) -> None:
-        """Let a multi-destination subscription listen to a channel no more."""
+        """Remove a channel from a multi-destination subscription."""
         if command.channel.startswith(_IPC_PREFIX):
             self._conductor.ipc.remove_destination(command)
         elif command.channel.startswith(_SPY_PREFIX):
@@ -167,7 +167,7 @@ class NetworkConductor:
             )
 
     def reject_image(self, correlation_id: int, reason: str) -> bool:
-        """Have an image tell its sender why it is not wanted; False when there is none."""
+        """Reject an image and send the reason to its sender; return False when there is none."""
         return self.images.reject(correlation_id, reason)
 
     # ---- timer events and agents ----------------------------------------------------------------
@@ -177,7 +177,7 @@ class NetworkConductor:
         self._publications.drop_links_of_gone_clients()
 
     def on_publications_timer(self) -> None:
-        """Let every publication have its timer event."""
+        """Run the timer event of every publication."""
         self._publications.on_timer()
 
     def close_subscriptions_of_gone_clients(self) -> None:
@@ -186,11 +186,11 @@ class NetworkConductor:
         self._spies.close_of_gone_clients()
 
     def on_images_timer(self) -> None:
-        """Let every image have its timer event."""
+        """Run the timer event of every image."""
         self.images.on_timer()
 
     def on_events(self) -> int:
-        """Take what sender and receiver report, and give them what they had no room for.
+        """Handle events of sender and receiver, and hand over commands that had no room before.
 
         Returns:
             A work count.
@@ -200,7 +200,7 @@ class NetworkConductor:
         return self._reports.take() + self.images.on_receiver_events()
 
     def report_refused_allocations(self) -> None:
-        """Record every log that did not get room for its next term."""
+        """Record an error for every log whose next term the disk had no space for."""
         for publication in self._udp_publications:
             code = publication.stream.refused_allocation()
             if code:
@@ -213,13 +213,13 @@ class NetworkConductor:
         self.images.report_refused_allocations()
 
     def free_logs(self) -> None:
-        """Let go of all logs: the conductor has ended."""
+        """Close all logs, once the conductor has ended."""
         for publication in self._udp_publications:
             self._conductor.context.logs.free(publication.log)
         self.images.close()
 
     def close_sockets(self) -> None:
-        """Close all sockets: sender and receiver have ended."""
+        """Close all sockets, once the sender and the receiver have ended."""
         self.subscriptions.close()
         self._endpoints.close()
 
@@ -230,7 +230,7 @@ class NetworkConductor:
         *,
         is_destination: bool = False,
     ) -> None:
-        """Resolve a command's channel, then go on with it."""
+        """Resolve a command's channel, then continue the command with it."""
         self._conductor.context.names.resolve(
             command.channel,
             then,

@@ -1,4 +1,4 @@
-"""What every publication is to the conductor, whatever its medium (spec cnc-and-commands 14)."""
+"""What publications of all media have in common (spec cnc-and-commands 14)."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Publication:
     """One log with its counters, shared by publication links.
 
     Attributes:
-        registration_id: correlation id of the command that made it; names the log and its images.
-        client_id: of the client that made it.
-        stream_id: published to.
-        session_id: of the publication.
+        registration_id: the correlation id of the command that made it; its images have this id.
+        client_id: the client that made it.
+        stream_id: the stream that it publishes to.
+        session_id: the session of the publication.
         channel: as the client wrote it.
-        params: of the channel.
-        is_exclusive: one link only, never shared.
-        start: where it began.
-        log: the log's file.
+        params: the parameters of the channel.
+        is_exclusive: whether it has one link only and is never shared.
+        start: the position at which it began.
+        log: the file of its log.
     """
 
     registration_id: int
@@ -46,20 +46,20 @@ class Publication:
 
     @property
     def image_id(self) -> int:
-        """Names its images."""
+        """The id of its images."""
         return self.registration_id
 
     @property
     def source_identity(self) -> str:
-        """Where its images come from."""
+        """The source identity of its images."""
         return LOCAL_SOURCE
 
     def confirm_match(self, params: PublicationParams, channel: ChannelUri, first: str) -> None:
-        """Refuse to share a publication that is not what a channel asks for.
+        """Refuse to share a publication whose parameters are not those that a channel asks for.
 
         Args:
-            params: of the channel.
-            channel: that is added.
+            params: the parameters of the added channel.
+            channel: the channel that a client adds.
             first: the channel that the publication was made for.
 
         Raises:
@@ -91,12 +91,12 @@ PublicationT = TypeVar("PublicationT", bound=Publication)
 
 @dataclass(slots=True, eq=False)
 class PublicationLink(Generic[PublicationT]):
-    """A client's hold on a publication.
+    """A client's reference to a publication.
 
     Attributes:
-        registration_id: correlation id of the command that added it.
-        client: owner.
-        publication: shared with other links, or exclusive.
+        registration_id: the correlation id of the command that added it.
+        client: the client that owns the link.
+        publication: the publication, which other links may share unless it is exclusive.
     """
 
     registration_id: int

@@ -1,4 +1,4 @@
-"""Session ids that the driver hands out, those in use, entity tags.
+"""Session ids that the driver assigns, session ids in use, and entity tags.
 
 Spec cnc-and-commands 14.1, 19.
 """
@@ -21,7 +21,7 @@ _INT32_MAX = (1 << 31) - 1
 
 
 def wrap_int32(value: int) -> int:
-    """The signed 32-bit number with the same low 32 bits."""
+    """Return the signed 32-bit number with the same low 32 bits."""
     value &= _INT32_MODULUS - 1
     return value - _INT32_MODULUS if value > _INT32_MAX else value
 
@@ -41,7 +41,7 @@ class SessionIds:
         self._reserved_high = reserved_high
 
     def take(self, in_use: Container[int]) -> int:
-        """The next id that is neither reserved nor in use; the sequence moves past it."""
+        """Return the next id that is neither reserved nor in use, and advance the sequence."""
         while True:
             session_id = self._next
             if self._reserved_low <= session_id <= self._reserved_high:
@@ -54,11 +54,11 @@ class SessionIds:
 class PublicationSessions:
     """Sessions of all publications that are not done, by stream and media, and their entity tags.
 
-    A media is the canonical form of a UDP channel, or ``ipc``. A tag stands for one publication,
-    whatever its media.
+    A media is the canonical form of a UDP channel, or ``ipc``. An entity tag belongs to one
+    publication, whatever its media.
 
     Args:
-        ids: hands out new ones.
+        ids: the sequence of new session ids.
     """
 
     def __init__(self, ids: SessionIds) -> None:
@@ -67,24 +67,24 @@ class PublicationSessions:
         self._tagged: dict[int, str] = {}
 
     def take(self, stream_id: int, media: str) -> int:
-        """An id for a new publication."""
+        """Return a session id for a new publication."""
         return self._ids.take(self._in_use.get(stream_id, {}).get(media, ()))
 
     def take_for_any(self, stream_id: int) -> int:
-        """An id that no publication of a stream has, whatever its media."""
+        """Return an id that no publication of a stream has, whatever its media."""
         taken: set[int] = set()
         return self._ids.take(taken.union(*self._in_use.get(stream_id, {}).values()))
 
     def is_active(self, session_id: int, stream_id: int, media: str) -> bool:
-        """Whether a publication has that session."""
+        """Return whether a publication has that session."""
         return session_id in self._in_use.get(stream_id, {}).get(media, ())
 
     def add(self, session_id: int, stream_id: int, media: str) -> None:
-        """A publication has that session from now on."""
+        """Record that a publication has a session."""
         self._in_use.setdefault(stream_id, {}).setdefault(media, set()).add(session_id)
 
     def discard(self, session_id: int, stream_id: int, media: str) -> None:
-        """No publication has that session any more; one that is not known is no error."""
+        """Record that a publication's session has ended; an unknown one is no error."""
         by_media = self._in_use.get(stream_id, {})
         sessions = by_media.get(media, set())
         sessions.discard(session_id)
@@ -94,7 +94,7 @@ class PublicationSessions:
             self._in_use.pop(stream_id, None)
 
     def check_tag_free(self, tag: int, uri: ChannelUri) -> None:
-        """Refuse a publication whose entity tag another one has.
+        """Refuse a publication whose entity tag another publication has.
 
         Raises:
             ControlProtocolError: with the reference's text.
@@ -105,10 +105,10 @@ class PublicationSessions:
             )
 
     def take_tag(self, tag: int, channel: str) -> None:
-        """A publication has that tag from now on, or none."""
+        """Record a publication's entity tag, if it has one."""
         if tag != _NO_TAG:
             self._tagged[tag] = channel
 
     def free_tag(self, tag: int) -> None:
-        """A publication and its tag are gone; none is no error."""
+        """Release a publication's entity tag; the value for none is no error."""
         self._tagged.pop(tag, None)

@@ -1,4 +1,4 @@
-"""The positions of a stream's subscribers (or spies): which count, how far they are.
+"""The positions of a stream's subscribers or spies, and which of them hold the stream back.
 
 The conductor owns them, and its duty cycle reads them without the GIL.
 """
@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aerolog.transport.memory.counters cimport CountersReader
 
-# Where a subscriber stands: the last two are states of untethered ones.
+# The state of a subscriber: only untethered subscribers have the last two.
 cdef enum subscriber_state:
     IN_ACTIVE = 0
     IN_LINGER = 1
@@ -24,19 +24,19 @@ ctypedef struct subscriber_t:
 cdef class SubscriberPositions:
     cdef CountersReader _counters
     cdef subscriber_t* _items
-    cdef int count                  # resting ones included
-    cdef int in_flow                # those that count for flow control: not resting
+    cdef int count                  # all subscribers, those at rest included
+    cdef int in_flow                # subscribers that count for flow control: those not at rest
     cdef int _capacity
     cdef int64_t _window_limit_timeout_ns
     cdef int64_t _linger_timeout_ns
     cdef int64_t _resting_timeout_ns
-    # Lowest and highest position of those that count; -1 (both) when there is none.
+    # Lowest and highest position of those in flow; both are -1 when there is none.
     cdef int64_t lowest(self, int64_t* highest) noexcept nogil
-    # Whether all that count are at a position or past it; True without any.
+    # Whether all in flow are at a position or past it; True when there is none.
     cdef bint all_reached(self, int64_t position) noexcept nogil
-    # Whether an untethered one has to change its state; window_limit is the position to be past.
+    # Whether an untethered one has to change its state; it should be past window_limit.
     cdef bint any_due(self, int64_t window_limit, int64_t now_ns) noexcept nogil
-    # Note who is past the window limit; a timer event does it after the changes of state.
+    # Note the time of those past the window limit; a timer event does it after changes of state.
     cdef void note_active(self, int64_t window_limit, int64_t now_ns) noexcept nogil
     cdef bint _is_due(
         self, const subscriber_t* subscriber, int64_t window_limit, int64_t now_ns

@@ -1,8 +1,8 @@
 """The positions of a stream's subscribers, or of a publication's spies (spec wire-protocol 11).
 
-One conductor owns an object of this kind: native methods run in its duty cycle without the GIL,
-the Python ones in its control part on the same thread. The positions themselves are written by
-clients and read with acquire; what they claim is for the stream to bound.
+One conductor owns an object of this class: native methods run in its duty cycle without the GIL,
+the Python ones in its control part on the same thread. Clients write the positions, which are read
+with acquire; the stream has to bound what they claim.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
@@ -20,10 +20,10 @@ cdef class SubscriberPositions:
     """Subscriber positions by the ids of their counters.
 
     Args:
-        counters: holds the counters; kept alive.
+        counters: the counters of the driver; kept alive.
         window_limit_timeout_ns: how long an untethered subscriber may be behind the window.
-        linger_timeout_ns: how long such a subscriber still holds the stream back.
-        resting_timeout_ns: how long it then stays away.
+        linger_timeout_ns: how long such a subscriber then still holds the stream back.
+        resting_timeout_ns: how long it then rests before it may join again.
     """
 
     def __cinit__(
@@ -113,24 +113,24 @@ cdef class SubscriberPositions:
 
     @property
     def counting(self) -> int:
-        """How many count for flow control: all but the resting ones."""
+        """How many subscribers count for flow control: all but those at rest."""
         return self.in_flow
 
     def extremes(self) -> tuple[int, int] | None:
-        """Lowest and highest position of those that count, None when there is none."""
+        """Return the lowest and highest position of those in flow, None when there is none."""
         cdef int64_t fastest
         cdef int64_t slowest = self.lowest(&fastest)
         return None if slowest < 0 else (slowest, fastest)
 
     def reached(self, position: int) -> bool:
-        """Whether all that count are at a position or past it; True without any."""
+        """Return whether all in flow are at a position or past it; True when there is none."""
         return self.all_reached(position)
 
     def add(self, counter_id: int, tethered: bool, now_ns: int) -> None:
-        """Let a subscriber position count from a monotonic time on.
+        """Add a subscriber's position, which counts for flow control from now on.
 
         Raises:
-            IndexError: there is no such counter.
+            IndexError: the counter id does not exist.
         """
         cdef subscriber_t* grown
         cdef subscriber_t* added
@@ -155,7 +155,7 @@ cdef class SubscriberPositions:
         self.in_flow += 1
 
     def remove(self, counter_id: int) -> bool:
-        """Let a subscriber position count no more; whether it was there."""
+        """Remove a subscriber's position; return whether it was there."""
         cdef int index = self._find(counter_id)
         if index < 0:
             return False
@@ -165,15 +165,15 @@ cdef class SubscriberPositions:
         return True
 
     def has(self, counter_id: int) -> bool:
-        """Whether a subscriber position is known, resting or not."""
+        """Return whether a subscriber's position is known, at rest or not."""
         return self._find(counter_id) >= 0
 
     def due(self, window_limit: int, now_ns: int) -> list[int]:
-        """Counter ids of the untethered subscribers that change state, the last one first.
+        """Return counter ids of the untethered subscribers that change state, the last one first.
 
         Args:
-            window_limit: position that an untethered subscriber must be past.
-            now_ns: monotonic time.
+            window_limit: the position that an untethered subscriber must be past.
+            now_ns: the monotonic time.
         """
         return [
             self._items[index].counter_id
@@ -182,10 +182,10 @@ cdef class SubscriberPositions:
         ]
 
     def state(self, counter_id: int) -> int:
-        """State of a subscriber: 0 active, 1 told that it is out, 2 resting.
+        """Return the state of a subscriber: 0 active, 1 told that its image is gone, 2 at rest.
 
         Raises:
-            KeyError: it is not known.
+            KeyError: the position is not known.
         """
         cdef int index = self._find(counter_id)
         if index < 0:
@@ -196,7 +196,7 @@ cdef class SubscriberPositions:
         """Change the state of a subscriber at a monotonic time.
 
         Raises:
-            KeyError: it is not known.
+            KeyError: the position is not known.
         """
         cdef int index = self._find(counter_id)
         if index < 0:

@@ -1,7 +1,7 @@
-"""What the conductor tells of an image, and the counter by which a client says how far it has read.
+"""Announces images to subscribers and allocates the counters of subscribers' positions.
 
-One form for every subscription: to IPC streams, to UDP streams, as a spy (spec counters 3 and 4,
-spec cnc-and-commands 15). Conductor only.
+All subscriptions share these functions: those to IPC streams, to UDP streams, and spies (spec
+counters 3 and 4, spec cnc-and-commands 15). Conductor only.
 """
 
 from __future__ import annotations
@@ -33,56 +33,56 @@ class SubscriptionLink(Protocol):
 
     @property
     def registration_id(self) -> int:
-        """Correlation id of the command that added it."""
+        """The correlation id of the command that added it."""
 
     @property
     def client(self) -> AeronClient:
-        """Owner."""
+        """The client that owns it."""
 
     @property
     def stream_id(self) -> int:
-        """Listened to."""
+        """The stream that it subscribes to."""
 
     @property
     def channel(self) -> str:
-        """As the client wrote it."""
+        """The channel as the client wrote it."""
 
     @property
     def params(self) -> SubscriptionParams:
-        """Of the channel."""
+        """The parameters of its channel."""
 
 
 class _Stream(Protocol):
     def join_position(self) -> int:
-        """Where a new subscriber starts."""
+        """Return the position at which a new subscriber starts."""
 
 
 class Subscribable(Protocol):
-    """A log that subscribers have an image of."""
+    """A log of which subscribers have an image."""
 
     @property
     def image_id(self) -> int:
-        """Names the image."""
+        """The id of the image."""
 
     @property
     def session_id(self) -> int:
-        """Of the publication."""
+        """The session id of the publication."""
 
     @property
     def stream_id(self) -> int:
-        """Of the publication."""
+        """The stream id of the publication."""
 
     @property
     def log(self) -> LogFile:
-        """The log's file."""
+        """The file of the log."""
 
     @property
     def source_identity(self) -> str:
-        """Where it comes from."""
+        """The source identity of the image."""
 
     @property
     def stream(self) -> _Stream:
-        """Its native part."""
+        """The native part of the stream."""
 
 
 def allocate_position(
@@ -92,14 +92,14 @@ def allocate_position(
     join_position: int,
     image_id: int | None = None,
 ) -> int:
-    """Make the counter that a client says by how far it has read.
+    """Allocate the counter to which a client writes the position that it has read to.
 
     Args:
-        context: of the driver.
-        link: whose position it is.
-        session_id: of the publication.
-        join_position: where it starts.
-        image_id: of the image; None while there is none yet.
+        context: the driver's shared state.
+        link: the subscription whose position it is.
+        session_id: the session of the publication.
+        join_position: the position at which the subscriber starts.
+        image_id: the id of the image; None when there is no image yet.
 
     Raises:
         CountersFullError: no counter is free.
@@ -134,7 +134,7 @@ def tell_available(
 
 
 def tell_unavailable(context: DriverContext, link: SubscriptionLink, image: Subscribable) -> None:
-    """Announce the end of an image."""
+    """Announce that an image has become unavailable."""
     context.tell(
         UnavailableImage(image.image_id, link.registration_id, image.stream_id, link.channel)
     )
@@ -146,13 +146,13 @@ def drop_position(
     image: ImageT,
     remove: Callable[[int], object],
 ) -> None:
-    """Free the position counter of an image; its subscription hears of the image's end yet.
+    """Free an image's position counter; the subscription is told of the image's end later.
 
     Args:
-        context: of the driver.
-        images: of the subscription, with the ids of their position counters.
-        image: that is left.
-        remove: takes the position out of the stream's.
+        context: the driver's shared state.
+        images: the subscription's images, with the ids of their position counters.
+        image: the image to drop.
+        remove: removes the position from those of the stream.
     """
     counter_id = images[image]
     if counter_id != NULL_COUNTER_ID:
@@ -169,18 +169,18 @@ def move_untethered(
     state: int,
     enter: Callable[[int], None],
 ) -> bool:
-    """The next state of an untethered subscriber whose time has come.
+    """Move an untethered subscriber whose time has come to its next state.
 
     Args:
-        context: of the driver.
-        link: whose position it is.
-        image: that it reads, or has been left behind by.
-        counter_id: of its position.
-        state: that it is in.
+        context: the driver's shared state.
+        link: the subscription whose position it is.
+        image: the image that it reads, or that it had until it fell behind.
+        counter_id: the counter of its position.
+        state: its state so far.
         enter: makes the stream's subscriber positions take the next state.
 
     Returns:
-        Whether it has a next state; if not, its position is to be dropped.
+        Whether there is a next state; if not, the caller has to drop the position.
     """
     if state == SUBSCRIBER_ACTIVE:
         tell_unavailable(context, link, image)
