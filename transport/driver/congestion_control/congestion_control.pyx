@@ -1,6 +1,6 @@
 """Congestion control of an image (spec wire-protocol 10): the interface and the two strategies.
 
-Decisions only: times and positions come in, a window goes out. Segments are of the sender's MTU.
+Strategies only decide: they turn times and positions into a window. Segments have the sender's MTU.
 """
 
 from libc.math cimport cbrt
@@ -20,7 +20,7 @@ cdef int32_t INITIAL_SEGMENTS = 10
 cdef int64_t RTT_TIMEOUT_MULTIPLE = 4
 cdef double NS_PER_S = 1e9
 
-# A peer says when it was asked: what it claims beyond this is no round trip.
+# A peer sends back the time of the request: a longer round trip than this is not believed.
 cdef int64_t _RTT_MAX_NS = 60_000_000_000
 RTT_MAX_NS = 60_000_000_000
 
@@ -36,22 +36,22 @@ def _check_positive(**values: int) -> None:
 
 
 def max_window_for(receiver_window: int, term_length: int) -> int:
-    """The largest window of an image: what the receiver has, half a term at most, in bytes."""
+    """Return the largest window of an image in bytes: the receiver's, at most half a term."""
     _check_positive(receiver_window=receiver_window, term_length=term_length)
     return min(receiver_window, term_length // 2)
 
 
 cdef class CongestionControl:
-    """Decides how much a sender may have on its way to one image.
+    """Decides how much data a sender may have in flight to one image.
 
-    Native strategies subclass this and override its `cdef` methods (see congestion.pxd); Python
-    ones subclass `PythonCongestionControl`. Every window is at least 0 and at most `max_window`.
-    The Python methods here call the native ones.
+    Native strategies subclass this and override its `cdef` methods (see congestion_control.pxd);
+    Python ones subclass `PythonCongestionControl`. Every window is at least 0 and at most
+    `max_window`. The Python methods here call the native ones.
 
     Attributes:
-        counter_names: counters the driver makes for the image, at most two, in the order in
-            which `bind_counters` takes them.
-        error: what stopped a Python strategy, None as long as it works.
+        counter_names: names of the counters that the driver makes for the image, at most two, in
+            the order of the arguments of `bind_counters`.
+        error: the exception that stopped a Python strategy, None while it works.
     """
     counter_names = ()
 
@@ -81,7 +81,7 @@ cdef class CongestionControl:
         return
 
     def bind_counters(self, MappedFile values not None, *offsets: int) -> None:
-        """Show the strategy's numbers in counters: an offset in `values` a counter name.
+        """Show the strategy's numbers in counters: each name has an offset in `values`.
 
         Raises:
             ConfigurationError: more offsets than two, or one outside the file or not aligned.
@@ -118,7 +118,7 @@ cdef class CongestionControl:
         rebuild_start: int = 0,
         rebuild_end: int = 0,
     ) -> tuple[int, bool]:
-        """One rebuild step: the window in bytes, and whether to force a status message."""
+        """Handle a rebuild step; return the window in bytes, and whether to force a status."""
         cdef rebuild_t step = rebuild_t(
             now_ns,
             consumption_position,
@@ -142,7 +142,7 @@ cdef class CongestionControl:
 
 
 cdef class StaticWindow(CongestionControl):
-    """The same window always."""
+    """A window of constant length."""
     def __init__(self, receiver_window: int, term_length: int) -> None:
         self._window = max_window_for(receiver_window, term_length)
 
@@ -194,7 +194,7 @@ cdef class Cubic(CongestionControl):
 
     cdef void bind_counter(self, int index, int64_t* value) noexcept nogil:
         CongestionControl.bind_counter(self, index, value)
-        # The round trip is shown once it has been measured, as by the reference.
+        # As by the reference, the round trip is shown once it has been measured.
         self._publish(1, self._segments * self._mtu)
 
     cdef int32_t initial_window_length(self) noexcept nogil:
@@ -214,7 +214,7 @@ cdef class Cubic(CongestionControl):
         ):
             self._grow(step.now_ns)
         elif self._segments == 1 and step.consumption_position > step.status_position:
-            # With one segment a quarter of the window may be less than a frame.
+            # With one segment, a quarter of the window may be less than a frame.
             force = True
         return window_t(self._segments * self._mtu, force)
 
@@ -228,7 +228,7 @@ cdef class Cubic(CongestionControl):
     cdef void _grow(self, int64_t now_ns) noexcept nogil:
         cdef double since_loss_ns = <double> _elapsed(self._last_loss_ns, now_ns)
         cdef double t = since_loss_ns / NS_PER_S - self._k
-        # The cast cuts towards zero, below zero as well; min keeps it within 32 bits.
+        # The cast truncates towards zero, for negative values too; min keeps it within 32 bits.
         cdef int32_t growth = <int32_t> min(CUBIC_C * t * t * t, <double> self._max_segments)
         cdef double as_tcp
         self._segments = max(1, min(self._max_segments, self._segments_at_loss + growth))
@@ -237,7 +237,7 @@ cdef class Cubic(CongestionControl):
                 3.0 * CUBIC_B / (2.0 - CUBIC_B)
                 * (since_loss_ns / <double> load_acquire_i64(&self._rtt_ns))
             )
-            # Never beyond what the term can take, however long ago the loss was.
+            # Never beyond half a term, however long ago the loss was.
             as_tcp = min(as_tcp, <double> self._max_segments)
             self._segments = max(self._segments, <int32_t> as_tcp)
         self._last_update_ns = now_ns
@@ -259,7 +259,7 @@ cdef class Cubic(CongestionControl):
 
     @property
     def rtt_ns(self) -> int:
-        """The estimate of the round trip."""
+        """The estimate of the round-trip time in nanoseconds."""
         return load_acquire_i64(&self._rtt_ns)
 
 
@@ -267,9 +267,10 @@ cdef class PythonCongestionControl(CongestionControl):
     """Base of strategies written in Python.
 
     Override `track_rebuild`, and the three round-trip methods when the strategy measures. They
-    are called with the GIL on the conductor's (track_rebuild) and the receiver's thread. An
-    exception, or a result that is no `(window, force)`, stops the strategy for this image: it
-    is kept in `error`, and the window stays what it was. Windows are cut to 0..max_window.
+    are called with the GIL, `track_rebuild` on the conductor's thread and the others on the
+    receiver's. An exception, or a result that is not `(window, force)`, stops the strategy for
+    this image: it is kept in `error`, and the window stays as it was. Windows are limited to
+    0..max_window.
     """
     def __init__(self, initial_window: int, max_window: int) -> None:
         """Raises ConfigurationError unless 0 <= initial_window <= max_window < 2^31."""
@@ -346,21 +347,21 @@ cdef class PythonCongestionControl(CongestionControl):
         rebuild_start: int,
         rebuild_end: int,
     ) -> tuple[int, bool]:
-        """The window in bytes, and whether to force a status message; here: the initial one.
+        """Return the window in bytes and whether to force a status message; here the initial one.
 
         Args:
-            now_ns: of the driver's monotonic clock.
-            loss_found: a gap appeared, grew or shrank since the step before.
-            consumption_position: of the slowest subscriber.
-            status_position: of the last status message that was scheduled.
-            hwm_position: of the farthest byte received.
-            rebuild_start: where the step began to look for frames.
-            rebuild_end: of the first missing byte.
+            now_ns: the time of the driver's monotonic clock.
+            loss_found: whether a gap appeared, grew or shrank since the step before.
+            consumption_position: the position of the slowest subscriber.
+            status_position: the position of the last status message that was scheduled.
+            hwm_position: the end of the farthest data received.
+            rebuild_start: the position at which the step began to look for frames.
+            rebuild_end: the position of the first missing byte.
         """
         return self._initial_window, False
 
     def measures_rtt(self, now_ns: int) -> bool:
-        """Whether to ask the sender for an echo now; here: never."""
+        """Return whether to request an echo from the sender now; here never."""
         return False
 
     def on_rtt_requested(self, now_ns: int) -> None:

@@ -1,8 +1,8 @@
-"""Which congestion control an image gets: `cc=` of the subscription, else the driver's default.
+"""Chooses an image's congestion control: `cc=` of the subscription, else the driver's default.
 
 Other packages add strategies by an entry point in the group `aerolog.congestion_control`: its
-name is what `cc=` says, its object is called with `ImageConditions` and returns a
-`CongestionControl` (in Python: a subclass of `PythonCongestionControl`)::
+name is the value of `cc=`, and its object is called with `ImageConditions` and returns a
+`CongestionControl` (in Python a subclass of `PythonCongestionControl`)::
 
     [project.entry-points."aerolog.congestion_control"]
     reno = "my_package:reno"
@@ -37,13 +37,13 @@ STATIC: Final = "static"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageConditions:
-    """What a strategy is told about its image.
+    """The properties of an image from which its strategy is made.
 
     Attributes:
         receiver_window: `rcv-wnd` of the subscription or the driver's initial window, in bytes.
-        term_length: of the image's log, in bytes.
-        mtu: of the sender, in bytes.
-        now_ns: of the driver's monotonic clock.
+        term_length: the length of the image's terms in bytes.
+        mtu: the sender's MTU in bytes.
+        now_ns: the time of the driver's monotonic clock.
         session_id: int32.
         stream_id: int32.
         initial_rtt_ns: `aeron.CubicCongestionControl.initialRtt`.
@@ -100,20 +100,20 @@ def image_congestion_control(
     session_id: int = 0,
     stream_id: int = 0,
 ) -> CongestionControl:
-    """The strategy of an image: ``cc=`` over the driver's properties.
+    """Return the strategy of an image: from ``cc=``, else from the driver's properties.
 
-    An unknown ``cc=`` is refused here and nowhere before, as the reference does: the subscription
-    stands, and each image that it would get fails.
+    An unknown ``cc=`` is refused only here, as by the reference: the subscription is accepted,
+    and each image that it would get fails.
 
     Args:
         cc: the value in the subscription's channel, None when it has none.
-        settings: the driver's.
-        receiver_window: of the subscription, in bytes.
-        term_length: of the image's log, in bytes.
-        mtu: of the sender, in bytes.
-        now_ns: of the driver's monotonic clock.
-        session_id: of the image.
-        stream_id: of the image.
+        settings: the driver's configuration.
+        receiver_window: the subscription's window in bytes.
+        term_length: the length of the image's terms in bytes.
+        mtu: the sender's MTU in bytes.
+        now_ns: the time of the driver's monotonic clock.
+        session_id: the image's session.
+        stream_id: the image's stream.
 
     Raises:
         ChannelUriError, ConfigurationError: see `congestion_control`.
@@ -136,17 +136,17 @@ def image_congestion_control(
 def congestion_control(
     name: str | None, image: ImageConditions, default: str = STATIC
 ) -> CongestionControl:
-    """The strategy that `cc=` names for an image; the built-in names cannot be replaced.
+    """Return the strategy that `cc=` names; the built-in names cannot be replaced.
 
     Args:
         name: the value of `cc`, None when the channel has none.
-        image: what the strategy is told.
-        default: the driver's own choice.
+        image: the properties of the image.
+        default: the name of the driver's default.
 
     Raises:
-        ChannelUriError: no strategy of that name, in the reference's words. It belongs into the
+        ChannelUriError: no strategy has that name; the text is the reference's. It belongs in the
             error log: the subscription stays, without the image.
-        ConfigurationError: the entry point does not load, or makes no congestion control.
+        ConfigurationError: the entry point does not load, or returns something else.
     """
     chosen = default if name is None else name
     built_in = _BUILT_IN.get(chosen)

@@ -1,7 +1,7 @@
-"""A driver's event log: what the conductor tells it, and what the agents' threads are given.
+"""A driver's event log: the events of the conductor, and the logs for the threads of the agents.
 
-Switched on by ``aeron.event.log``. Without it there is `NO_EVENTS`, whose methods do nothing; the
-sender, the receiver and their ports are then made without anything to log to.
+The property ``aeron.event.log`` switches it on. Without it the driver has `NO_EVENTS`, whose
+methods do nothing, and the sender, the receiver and their ports are made without a log.
 """
 
 from __future__ import annotations
@@ -33,76 +33,76 @@ _COMPONENT: Final = Component(
 
 
 class NoDriverEvents:
-    """Logs nothing: what every driver has whose ``aeron.event.log`` is empty."""
+    """Logs nothing, for drivers whose ``aeron.event.log`` is empty."""
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the events that are still buffered."""
 
     def wants(self, *events: DriverEventCode) -> bool:
-        """Whether one of some events is logged."""
+        """Return whether any of these events is logged."""
         del events
         return False
 
     def command(self, type_id: int, message: bytes) -> None:
-        """A record of the to-driver buffer is about to be handled."""
+        """Log a command that the conductor is about to handle."""
 
     def response(self, type_id: int, message: bytes) -> None:
-        """A message goes to all clients."""
+        """Log a message to all clients."""
 
     def publication_removed(self, session_id: int, stream_id: int, channel: str) -> None:
-        """A publication goes."""
+        """Log the removal of a publication."""
 
     def subscription_removed(self, stream_id: int, registration_id: int, channel: str) -> None:
-        """A subscription goes."""
+        """Log the removal of a subscription."""
 
     def image_removed(
         self, session_id: int, stream_id: int, correlation_id: int, channel: str
     ) -> None:
-        """An image of a network stream goes."""
+        """Log the removal of an image of a network stream."""
 
     def send_channel(self, channel: UdpChannel, *, is_open: bool) -> None:
-        """A send endpoint comes, or goes."""
+        """Log the creation or the closing of a send endpoint."""
 
     def receive_channel(self, channel: UdpChannel, *, is_open: bool) -> None:
-        """A receive endpoint comes, or goes."""
+        """Log the creation or the closing of a receive endpoint."""
 
     def untethered(
         self, subscription_id: int, stream_id: int, session_id: int, old: str, new: str
     ) -> None:
-        """An untethered subscriber is in another state."""
+        """Log the change of state of an untethered subscriber."""
 
     def looked_up(
         self, resolver: str, duration_ns: int, name: str, found: str, *, is_again: bool
     ) -> None:
-        """A resolver was asked what an address text stands for."""
+        """Log the lookup of an address text by a resolver."""
 
     def resolved(
         self, resolver: str, duration_ns: int, name: str, found: IpAddress | None, *, is_again: bool
     ) -> None:
-        """A resolver was asked for the address of a host."""
+        """Log the resolution of a host name by a resolver."""
 
     def neighbor(self, address: SocketAddress, *, is_there: bool) -> None:
-        """Another driver's name resolver was heard of, or is not any more."""
+        """Log that another driver's name resolver has appeared or has gone."""
 
     @property
     def logs_names(self) -> bool:
-        """Whether what resolvers are asked is logged."""
+        """Whether calls of name resolvers are logged."""
         return self.wants(E.NAME_RESOLUTION_LOOKUP, E.NAME_RESOLUTION_RESOLVE)
 
     def revoked(self, position: int, session_id: int, stream_id: int, channel: str) -> None:
-        """A publication ends at once."""
+        """Log the revocation of a publication."""
 
     def image_revoked(self, position: int, session_id: int, stream_id: int, channel: str) -> None:
-        """An image's publication has ended at once."""
+        """Log that the publication of an image was revoked."""
 
     def stream(self, session_id: int, stream_id: int, channel: str) -> StreamEvents | None:
-        """What the sender's thread tells of a publication; None for nothing."""
+        """Return the log for a publication's events in the sender; None when none is logged."""
         del session_id, stream_id, channel
         return None
 
     @property
     def log(self) -> EventLog | None:
-        """Where the ports' events go; None for nowhere."""
+        """The log of the ports' events; None when no event is logged."""
         return None
 
 
@@ -115,34 +115,34 @@ class DriverEvents(ComponentEvents[DriverEventCode], NoDriverEvents):
 
     @property
     def log(self) -> EventLog:
-        """Where the events go."""
+        """The log that the events are written to."""
         return self._log
 
     def wants(self, *events: DriverEventCode) -> bool:
-        """Whether one of some events is logged."""
+        """Return whether any of these events is logged."""
         return any(event in self._events for event in events)
 
     def command(self, type_id: int, message: bytes) -> None:
-        """A record of the to-driver buffer is about to be handled."""
+        """Log a command that the conductor is about to handle."""
         event = COMMAND_EVENTS.get(type_id)
         if event is not None:
             self._write(event, message)
 
     def response(self, type_id: int, message: bytes) -> None:
-        """A message goes to all clients."""
+        """Log a message to all clients."""
         event = RESPONSE_EVENTS.get(type_id)
         if event is not None:
             self._write(event, message)
 
     def publication_removed(self, session_id: int, stream_id: int, channel: str) -> None:
-        """A publication goes."""
+        """Log the removal of a publication."""
         self._write(
             E.REMOVE_PUBLICATION_CLEANUP,
             struct.pack("<ii", session_id, stream_id) + text_field(channel),
         )
 
     def subscription_removed(self, stream_id: int, registration_id: int, channel: str) -> None:
-        """A subscription goes."""
+        """Log the removal of a subscription."""
         self._write(
             E.REMOVE_SUBSCRIPTION_CLEANUP,
             struct.pack("<iq", stream_id, registration_id) + text_field(channel),
@@ -151,26 +151,26 @@ class DriverEvents(ComponentEvents[DriverEventCode], NoDriverEvents):
     def image_removed(
         self, session_id: int, stream_id: int, correlation_id: int, channel: str
     ) -> None:
-        """An image of a network stream goes."""
+        """Log the removal of an image of a network stream."""
         self._write(
             E.REMOVE_IMAGE_CLEANUP,
             struct.pack("<iiq", session_id, stream_id, correlation_id) + text_field(channel),
         )
 
     def send_channel(self, channel: UdpChannel, *, is_open: bool) -> None:
-        """A send endpoint comes, or goes."""
+        """Log the creation or the closing of a send endpoint."""
         event = E.SEND_CHANNEL_CREATION if is_open else E.SEND_CHANNEL_CLOSE
         self._write(event, text_field(_channel_text(channel)))
 
     def receive_channel(self, channel: UdpChannel, *, is_open: bool) -> None:
-        """A receive endpoint comes, or goes."""
+        """Log the creation or the closing of a receive endpoint."""
         event = E.RECEIVE_CHANNEL_CREATION if is_open else E.RECEIVE_CHANNEL_CLOSE
         self._write(event, text_field(_channel_text(channel)))
 
     def untethered(
         self, subscription_id: int, stream_id: int, session_id: int, old: str, new: str
     ) -> None:
-        """An untethered subscriber is in another state."""
+        """Log the change of state of an untethered subscriber."""
         self._write(
             E.UNTETHERED_SUBSCRIPTION_STATE_CHANGE,
             struct.pack("<qii", subscription_id, stream_id, session_id)
@@ -180,7 +180,7 @@ class DriverEvents(ComponentEvents[DriverEventCode], NoDriverEvents):
     def looked_up(
         self, resolver: str, duration_ns: int, name: str, found: str, *, is_again: bool
     ) -> None:
-        """A resolver was asked what an address text stands for."""
+        """Log the lookup of an address text by a resolver."""
         self._write(
             E.NAME_RESOLUTION_LOOKUP,
             b"".join(
@@ -197,7 +197,7 @@ class DriverEvents(ComponentEvents[DriverEventCode], NoDriverEvents):
     def resolved(
         self, resolver: str, duration_ns: int, name: str, found: IpAddress | None, *, is_again: bool
     ) -> None:
-        """A resolver was asked for the address of a host."""
+        """Log the resolution of a host name by a resolver."""
         host = b"" if found is None else found.packed
         self._write(
             E.NAME_RESOLUTION_RESOLVE,
@@ -213,17 +213,17 @@ class DriverEvents(ComponentEvents[DriverEventCode], NoDriverEvents):
         )
 
     def neighbor(self, address: SocketAddress, *, is_there: bool) -> None:
-        """Another driver's name resolver was heard of, or is not any more."""
+        """Log that another driver's name resolver has appeared or has gone."""
         host = address.ip.packed
         event = E.NAME_RESOLUTION_NEIGHBOR_ADDED if is_there else E.NAME_RESOLUTION_NEIGHBOR_REMOVED
         self._write(event, struct.pack("<ii", address.port, len(host)) + host)
 
     def revoked(self, position: int, session_id: int, stream_id: int, channel: str) -> None:
-        """A publication ends at once."""
+        """Log the revocation of a publication."""
         self._revoked(E.PUBLICATION_REVOKE, position, session_id, stream_id, channel)
 
     def image_revoked(self, position: int, session_id: int, stream_id: int, channel: str) -> None:
-        """An image's publication has ended at once."""
+        """Log that the publication of an image was revoked."""
         self._revoked(E.PUBLICATION_IMAGE_REVOKE, position, session_id, stream_id, channel)
 
     def _revoked(
@@ -234,7 +234,7 @@ class DriverEvents(ComponentEvents[DriverEventCode], NoDriverEvents):
         )
 
     def stream(self, session_id: int, stream_id: int, channel: str) -> StreamEvents | None:
-        """What the sender's thread tells of a publication; None for nothing."""
+        """Return the log for a publication's events in the sender; None when none is logged."""
         if not self.wants(E.RESEND, E.FLOW_CONTROL_RECEIVER_ADDED, E.FLOW_CONTROL_RECEIVER_REMOVED):
             return None
         return StreamEvents(
@@ -249,16 +249,16 @@ class DriverEvents(ComponentEvents[DriverEventCode], NoDriverEvents):
 
 
 def driver_events(settings: Settings, clock: Clock) -> NoDriverEvents:
-    """The event log that a driver's properties ask for.
+    """Return the event log that a driver's properties ask for.
 
-    An event that there is not is told of on stderr and passed over.
+    The name of an unknown event is reported on stderr and skipped.
 
     Args:
-        settings: the driver's.
-        clock: its time.
+        settings: the driver's configuration.
+        clock: the source of the events' times.
 
     Raises:
-        ConfigurationError: a buffer length that is no power of two.
+        ConfigurationError: a buffer length that is not a power of two.
         OSError: the file cannot be opened.
     """
     found = _COMPONENT.hold(settings, clock)
@@ -266,7 +266,7 @@ def driver_events(settings: Settings, clock: Clock) -> NoDriverEvents:
 
 
 def _channel_text(channel: UdpChannel) -> str:
-    """Where an endpoint is and where it sends, as the reference has it."""
+    """Return an endpoint's local and remote address in the reference's format."""
     return (
         f"localData: {channel.local_data.label}, remoteData: {channel.remote_data.label}, "
         f"ttl: {channel.multicast_ttl or 0}"
@@ -274,12 +274,12 @@ def _channel_text(channel: UdpChannel) -> str:
 
 
 class LoggedResolver:
-    """Logs what a resolver is asked, and what it says.
+    """A name resolver that logs the calls of another one and their results.
 
     Args:
-        delegate: does the work.
-        now_ns: a monotonic clock.
-        events: the driver's.
+        delegate: the resolver that answers the calls.
+        now_ns: returns monotonic time, to measure how long a call takes.
+        events: the driver's event log.
     """
 
     def __init__(
@@ -292,16 +292,16 @@ class LoggedResolver:
 
     @property
     def name(self) -> str:
-        """Of the resolver around which this is."""
+        """The name of the delegate."""
         return self._delegate.name
 
     @property
     def reference_class(self) -> str:
-        """Of the resolver around which this is."""
+        """The reference's class name of the delegate."""
         return self._delegate.reference_class
 
     def lookup(self, value: str, param: str, *, is_re_lookup: bool) -> str:
-        """What the delegate makes of the value."""
+        """Return the delegate's result for the value."""
         start_ns = self._now_ns()
         found = self._delegate.lookup(value, param, is_re_lookup=is_re_lookup)
         self._events.looked_up(
@@ -310,7 +310,7 @@ class LoggedResolver:
         return found
 
     def resolve(self, host: str, param: str, *, is_re_resolution: bool) -> IpAddress | None:
-        """The delegate's address of the host."""
+        """Return the delegate's address of the host."""
         start_ns = self._now_ns()
         found = self._delegate.resolve(host, param, is_re_resolution=is_re_resolution)
         self._events.resolved(

@@ -1,8 +1,8 @@
-"""From a driver's event records to the text of their lines.
+"""Formats a driver's event records as the text of log lines.
 
-Commands and responses are recorded as they stand in the buffers, frames behind the address of the
-other side; the rest is laid out as `event_log` writes it. What was cut short is shown as far as it
-goes.
+Commands and responses are recorded as they stand in the buffers, and frames follow the address of
+the other side; all other records have the layouts that `event_log` writes. A record that was cut
+short is shown as far as it goes.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ _ALIGNMENT: Final = 4
 
 
 def _derived(message: Any) -> dict[str, Any]:
-    """The fields of a message under their names, and what lines say besides."""
+    """Return the fields of a message by name, with the further values that lines show."""
     values = {name: getattr(message, name) for name in _field_names(type(message))}
     if isinstance(message, c.RemovePublication):
         values["revoke"] = _truth(message.revoke)
@@ -225,7 +225,7 @@ def _frame(fields: Fields) -> str:
 
 
 def frame_text(frame: bytes) -> str:
-    """The first frame of a datagram: its type and the fields of its header."""
+    """Format the first frame of a datagram: its type and the fields of its header."""
     fields = Fields(frame)
     length, _, flags, type_id = (fields.take(code) for code in ("i", "B", "B", "H"))
     known = _FRAMES.get(type_id)
@@ -299,7 +299,7 @@ _IPV6_ENTRY: Final = 2
 
 
 def _resolutions(fields: Fields) -> list[str]:
-    """The entries of a name resolution frame, each between brackets."""
+    """Format the entries of a name resolution frame, each in brackets."""
     found: list[str] = []
     while True:
         try:
@@ -344,11 +344,11 @@ _OTHERS: Final[dict[DriverEventCode, Callable[[Fields], str]]] = {
 
 
 def dissect(event: int, data: bytes) -> tuple[str, str]:
-    """Name and text of an event.
+    """Return the name and the text of an event.
 
     Args:
-        event: its number; one that is not known is shown as a number.
-        data: what was kept of it.
+        event: its code; an unknown code is shown as a number.
+        data: the recorded bytes, which may be cut short.
     """
     return name_and_text(DriverEventCode, event, data, _text)
 

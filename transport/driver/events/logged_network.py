@@ -1,4 +1,4 @@
-"""A driver's network whose ports log what goes through them, when its event log asks for that."""
+"""A driver's network whose ports log their datagrams, when its event log asks for that."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ E = DriverEventCode
 
 
 def logged(network: Network, events: NoDriverEvents) -> Network:
-    """The network through which a driver that logs opens its ports; itself when it logs no frame.
+    """Return the network through which a driver opens its ports; itself when no frame is logged.
 
     Args:
-        network: what opens the ports.
-        events: the driver's.
+        network: the network that opens the ports.
+        events: the driver's event log.
     """
     if isinstance(events, DriverEvents) and events.wants(
         E.FRAME_IN, E.FRAME_OUT, E.NAK_RECEIVED, E.NAK_SENT
@@ -35,12 +35,12 @@ def logged(network: Network, events: NoDriverEvents) -> Network:
 def logged_port(
     port: DatagramPort, events: NoDriverEvents, remote: Address | None = None
 ) -> DatagramPort:
-    """A port that logs what goes through it; itself when no frame is logged.
+    """Return a port that logs the datagrams of another; itself when no frame is logged.
 
     Args:
-        port: open.
-        events: the driver's.
-        remote: its connected peer, None without one.
+        port: the open port.
+        events: the driver's event log.
+        remote: the address of its connected peer, None without one.
     """
     if not isinstance(events, DriverEvents) or not events.wants(
         E.FRAME_IN, E.FRAME_OUT, E.NAK_RECEIVED, E.NAK_SENT
@@ -58,17 +58,17 @@ def logged_port(
 
 
 def name_port(port: DatagramPort, channel: str) -> None:
-    """Tell a port that logs whose it is; any other one needs no telling."""
+    """Give a port that logs the channel of its endpoint; other ports are left as they are."""
     if isinstance(port, LoggedPort):
         port.name_channel(channel)
 
 
 class LoggedNetwork(WrappedNetwork):
-    """A network whose ports log.
+    """A network whose ports log their datagrams.
 
     Args:
-        inner: what opens the ports.
-        events: the driver's.
+        inner: the network that opens the ports.
+        events: the driver's event log.
     """
 
     def __init__(self, inner: Network, events: DriverEvents) -> None:
@@ -78,13 +78,13 @@ class LoggedNetwork(WrappedNetwork):
     def open_send_port(
         self, remote: Address | None, local: Address, **options: Unpack[SendPortOptions]
     ) -> DatagramPort:
-        """See ``sockets.open_send_port``."""
+        """Open a send port that logs; see ``sockets.open_send_port``."""
         port = self._inner.open_send_port(remote, local, **options)
         return logged_port(port, self._events, remote)
 
     def open_receive_port(
         self, endpoint: Address, interface: Address | None = None, **options: Unpack[PortOptions]
     ) -> DatagramPort:
-        """See ``sockets.open_receive_port``."""
+        """Open a receive port that logs; see ``sockets.open_receive_port``."""
         port = self._inner.open_receive_port(endpoint, interface, **options)
         return logged_port(port, self._events)

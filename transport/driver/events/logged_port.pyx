@@ -1,8 +1,8 @@
-"""A port around a port that logs what goes through it: frames, and requests to send again.
+"""A port that wraps another port and logs its frames and NAKs.
 
-Only a driver that logs such events has any: the ports of all others are not wrapped. Runs are
-logged datagram by datagram. An event is as much of the datagram as a log keeps, behind the address
-of the other side.
+Only a driver that logs such events wraps its ports. Runs of datagrams are logged one datagram at a
+time. An event holds the address of the other side, then as much of the datagram as a log record
+takes.
 """
 
 from libc.stdint cimport int32_t, uint8_t
@@ -29,10 +29,10 @@ cdef class LoggedPort(WrappedPort):
     """A port whose datagrams are logged.
 
     Args:
-        inner: the port that it stands in for; closed with this one.
-        log: where the events go.
-        remote: the connected peer, None for a port without one.
-        frame_in, frame_out, nak_received, nak_sent: codes of events, 0 for not logged.
+        inner: the wrapped port, which is closed with this one.
+        log: the log that the events are written to.
+        remote: the address of the connected peer, None for a port without one.
+        frame_in, frame_out, nak_received, nak_sent: codes of events, 0 for those not logged.
     """
 
     def __cinit__(
@@ -55,7 +55,7 @@ cdef class LoggedPort(WrappedPort):
         self._keep_channel("")
 
     def name_channel(self, channel: str) -> None:
-        """Says whose port it is, before the port is handed to its agent."""
+        """Set the channel that events name, before the port is handed to its agent."""
         self._keep_channel(channel)
 
     def _keep_channel(self, channel: str) -> None:

@@ -1,7 +1,7 @@
-"""How far a sender may go (spec wire-protocol 6): decisions from numbers and times.
+"""Decides how far a sender may send (spec wire-protocol 6), from positions and times alone.
 
-One sender thread owns a strategy. Only receiver_count() and has_required_receivers() may be asked
-by another thread, such as the conductor's.
+One sender thread owns a strategy. Other threads, such as the conductor's, may only call
+receiver_count() and has_required_receivers().
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -11,8 +11,8 @@ from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.protocol.frames cimport error_t, status_message_t
 
 cpdef enum:
-    # Receivers that one stream tracks; more are not let in, so that forged ids cost a bounded
-    # amount of memory and time.
+    # The number of receivers that one stream tracks; further ones are not admitted, so that forged
+    # ids cost a bounded amount of memory and time.
     MAX_RECEIVERS = 1024
 
 ctypedef struct receiver_t:
@@ -57,11 +57,11 @@ cdef class MinFlowControl(FlowControl):
     cdef int32_t _capacity
     cdef int32_t _count
     cdef int64_t* _counter          # fc-receivers, NULL when there is none
-    cdef CountersReader _counters   # keeps the mapping behind it
+    cdef CountersReader _counters   # keeps the memory of the counter mapped
     cdef int64_t _setup_limit       # frozen limit while a receiver joins, -1 for none
     cdef int64_t _time_of_setup_ns
     cdef bint _setup_was_triggered
-    cdef StreamEvents _events       # None: nobody is told of who comes and goes
+    cdef StreamEvents _events       # logs receivers that join and leave; None when not logged
     cdef bint _matches(self, const status_message_t* message) noexcept nogil
     cdef bint _matches_error(self, const error_t* error) noexcept nogil
     cdef int64_t _limit_of_setup(self, int64_t now_ns) noexcept nogil

@@ -1,8 +1,7 @@
-"""Flow control strategies (spec wire-protocol 6), native, and one that asks Python.
+"""Flow control strategies (spec wire-protocol 6): native ones, and one that calls Python.
 
-Every strategy is driven by numbers and times only. The methods that Python sees do what the native
-ones do: for tests, for the simulator, and as the interface that a strategy written in Python
-overrides (see PythonFlowControl).
+A strategy depends on positions and times only. The Python methods do the same as the native ones:
+they are for tests and the simulator, and are the interface that a strategy written in Python
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
@@ -68,7 +67,7 @@ cdef class FlowControl:
     """Base of all strategies; it never moves the limit.
 
     Args:
-        term_length: of the stream, in bytes.
+        term_length: the length of the stream's terms in bytes.
         retransmit_window_multiple: windows that one retransmission may be long (``rrwm``).
 
     Raises:
@@ -121,16 +120,16 @@ cdef class FlowControl:
         flags: int = 0,
         extension: bytes = b"",
     ) -> int:
-        """A receiver reports position and window, both in bytes.
+        """Handle a status message: a receiver reports its position and its window.
 
         Args:
             receiver_id: signed, 64 bits; chosen by the receiver.
-            position: up to which it has consumed the stream.
-            window: room after that position.
-            limit: position up to which the sender may send now.
-            now_ns: a time of the driver's nano clock.
-            flags: the frame's; 0x40 says that the receiver leaves.
-            extension: bytes after the frame's fixed part: a group tag when there are 8.
+            position: the position up to which it has consumed the stream.
+            window: the room after that position in bytes.
+            limit: the position up to which the sender may send so far.
+            now_ns: the time of the driver's nano clock.
+            flags: the flags of the frame; 0x40 says that the receiver leaves.
+            extension: the bytes after the frame's fixed part; 8 bytes are a group tag.
 
         Returns:
             The new limit.
@@ -140,21 +139,21 @@ cdef class FlowControl:
         return self.on_status_message(&message, position, limit, now_ns)
 
     def setup(self, limit: int, now_ns: int) -> int:
-        """A SETUP that a receiver asked for is about to go out; the new limit."""
+        """Note that a requested SETUP is about to be sent; return the new limit."""
         return self.on_setup(limit, now_ns)
 
     def idle(self, limit: int, now_ns: int) -> int:
-        """Nothing was sent in this duty cycle; the new limit, which may be lower."""
+        """Note a duty cycle in which nothing was sent; return the new limit, which may be lower."""
         return self.on_idle(limit, now_ns)
 
     def trigger_send_setup(self, receiver_id: int, now_ns: int, extension: bytes = b"") -> None:
-        """A receiver asks for a SETUP."""
+        """Note that a receiver requests a SETUP."""
         cdef status_message_t message
         _fill_status(&message, receiver_id, 0, 0, extension)
         self.on_trigger_send_setup(&message, now_ns)
 
     def receiver_error(self, receiver_id: int, now_ns: int, group_tag: int | None = None) -> None:
-        """A receiver reports that it rejected the stream, with its group tag if it has one."""
+        """Note that a receiver has rejected the stream, with its group tag if it has one."""
         cdef error_t frame
         frame.flags = 0 if group_tag is None else ERROR_FLAG_GROUP_TAG
         frame.session_id = 0
@@ -167,7 +166,7 @@ cdef class FlowControl:
         self.on_error(&frame, now_ns)
 
     def retransmit_length(self, term_offset: int, length: int) -> int:
-        """How much of a request to send again, in bytes (6.5)."""
+        """Return how many bytes of a retransmission request to send again (6.5)."""
         return self.max_retransmit_length(
             _checked("term offset", term_offset, 0, self.term_length),
             _checked("length", length, 0, 2**31 - 1),
@@ -175,17 +174,17 @@ cdef class FlowControl:
 
     @property
     def required_receivers_present(self) -> bool:
-        """Whether enough receivers are there for the publication to count as connected."""
+        """Whether enough receivers are known for the publication to count as connected."""
         return self.has_required_receivers()
 
     @property
     def receivers(self) -> int:
-        """How many receivers are tracked; 0 for a strategy that tracks none."""
+        """The number of tracked receivers; 0 for a strategy that tracks none."""
         return self.receiver_count()
 
 
 cdef class MaxFlowControl(FlowControl):
-    """The fastest receiver sets the pace: unicast, and multicast ``max`` (6.1)."""
+    """Follows the fastest receiver, for unicast and for multicast ``max`` (6.1)."""
 
     cdef int64_t on_status_message(
         self, const status_message_t* message, int64_t position, int64_t limit, int64_t now_ns
@@ -194,12 +193,12 @@ cdef class MaxFlowControl(FlowControl):
 
 
 cdef class MinFlowControl(FlowControl):
-    """The slowest receiver sets the pace (6.2, 6.3).
+    """Follows the slowest receiver (6.2, 6.3).
 
     Args:
-        term_length: of the stream, in bytes.
+        term_length: the length of the stream's terms in bytes.
         receiver_timeout_ns: a receiver that is silent for longer is forgotten.
-        group_min_size: receivers without which the publication is not connected.
+        group_min_size: the receivers that the publication needs to count as connected.
         retransmit_window_multiple: windows that one retransmission may be long.
 
     Raises:
@@ -229,10 +228,10 @@ cdef class MinFlowControl(FlowControl):
         free(self._receivers)
 
     def bind_counter(self, counters: CountersReader, counter_id: int) -> None:
-        """Keep the counter ``fc-receivers`` at the number of receivers.
+        """Show the number of receivers in the counter ``fc-receivers``.
 
         Raises:
-            ConfigurationError: there is no such counter.
+            ConfigurationError: the counter id does not exist.
         """
         cdef CountersReader reader = counters
         cdef int64_t* value = reader.value_address(counter_id)
@@ -243,7 +242,7 @@ cdef class MinFlowControl(FlowControl):
         store_release_i64(value, self._count)
 
     def bind_events(self, events: StreamEvents) -> None:
-        """Tell of every receiver that joins or leaves."""
+        """Log every receiver that joins or leaves."""
         self._events = events
 
     cdef bint _matches(self, const status_message_t* message) noexcept nogil:
@@ -274,7 +273,7 @@ cdef class MinFlowControl(FlowControl):
         cdef receiver_t* added
         cdef int32_t capacity
         if self._count == self._capacity:
-            # A receiver joins: the one moment at which there may be need of more memory.
+            # A receiver joins: this is the only moment at which more memory may be needed.
             capacity = min(max(2 * self._capacity, FIRST_CAPACITY), MAX_RECEIVERS)
             if capacity == self._capacity:
                 return False
@@ -313,7 +312,7 @@ cdef class MinFlowControl(FlowControl):
                 receiver.time_of_last_status_ns = now_ns
                 known = True
             lowest = min(lowest, receiver.last_edge)
-        # A newcomer that is more than a window behind is not let in to hold the others up.
+        # A new receiver more than a window behind is not admitted, because it would stall the rest.
         if (
             not known and matches and not leaving
             and (self._count == 0 or edge >= lowest - message.window)
@@ -378,12 +377,12 @@ cdef class MinFlowControl(FlowControl):
 
 
 cdef class TaggedFlowControl(MinFlowControl):
-    """The slowest receiver that has the group tag sets the pace (6.3, 6.4).
+    """Follows the slowest receiver that has the group tag (6.3, 6.4).
 
     Args:
-        group_tag: what receivers must have, signed, 64 bits.
-        short_tag: what a message with an extension of another length than 8 must begin it with,
-            signed, 32 bits: receivers of before there were tags send that.
+        group_tag: the tag that receivers must have, signed, 64 bits.
+        short_tag: the first bytes, signed, 32 bits, of any extension that is not 8 bytes long, as
+            receivers send that are older than group tags.
     """
 
     def __init__(
@@ -426,11 +425,11 @@ cdef class PythonFlowControl(FlowControl):
     limit), ``trigger_send_setup`` and ``receiver_error``. As they stand, ``status_message`` raises
     the limit to the fastest receiver's window and the others change nothing. They run on the
     sender's thread, which takes the GIL for each: ``idle`` in every duty cycle that sends nothing,
-    if it is overridden. Set ``receivers`` and ``required_receivers_present`` for what other
-    threads see.
+    if it is overridden. Set ``receivers`` and ``required_receivers_present``, which other threads
+    read.
 
-    What a method raises, or returns that is no 64-bit number, leaves the limit as it was and is
-    kept in ``error``.
+    When a method raises, or returns something other than a 64-bit integer, the limit stays
+    and the error is kept in ``error``.
     """
 
     def __cinit__(self, *args: object, **options: object) -> None:
@@ -439,7 +438,7 @@ cdef class PythonFlowControl(FlowControl):
 
     @property
     def receivers(self) -> int:
-        """How many receivers are tracked; set it when it changes."""
+        """The number of tracked receivers; set it when it changes."""
         return load_acquire_i32(&self._count)
 
     @receivers.setter
@@ -466,7 +465,7 @@ cdef class PythonFlowControl(FlowControl):
             self.error = error
 
     def take_error(self) -> BaseException | None:
-        """The first failure since the last call, once."""
+        """Return the first failure since the last call, and forget it."""
         error, self.error = self.error, None
         return error
 
@@ -535,19 +534,19 @@ cdef class PythonFlowControl(FlowControl):
         flags: int = 0,
         extension: bytes = b"",
     ) -> int:
-        """A receiver reports position and window; the new limit. See FlowControl."""
+        """Handle a receiver's position and window; return the new limit. See FlowControl."""
         return max(limit, position + window)
 
     def setup(self, limit: int, now_ns: int) -> int:
-        """A SETUP that a receiver asked for is about to go out; the new limit."""
+        """Note that a requested SETUP is about to be sent; return the new limit."""
         return limit
 
     def idle(self, limit: int, now_ns: int) -> int:
-        """Nothing was sent in this duty cycle; the new limit, which may be lower."""
+        """Note a duty cycle in which nothing was sent; return the new limit, which may be lower."""
         return limit
 
     def trigger_send_setup(self, receiver_id: int, now_ns: int, extension: bytes = b"") -> None:
-        """A receiver asks for a SETUP."""
+        """Note that a receiver requests a SETUP."""
 
     def receiver_error(self, receiver_id: int, now_ns: int, group_tag: int | None = None) -> None:
-        """A receiver reports that it rejected the stream."""
+        """Note that a receiver has rejected the stream."""

@@ -1,8 +1,8 @@
-"""Which flow control a publication has: ``fc=``, the driver's defaults, plug-ins.
+"""Chooses the flow control of a publication: from ``fc=``, the driver's defaults, plug-ins.
 
 The forms of ``fc=`` and the texts of its errors are the reference's (spec wire-protocol 6,
-spec channel-uri 6): an option belongs to a strategy, and one that the strategy does not know is
-passed over unread.
+spec channel-uri 6): an option belongs to a strategy, and a strategy ignores options that it does
+not know.
 
 A plug-in is an entry point of the group ``aerolog.flow_control``. Its name is the strategy's name
 in ``fc=``; it loads to a callable that takes the parameters and the term length in bytes and
@@ -37,7 +37,7 @@ MIN: Final = "min"
 TAGGED: Final = "tagged"
 
 _BUILT_IN: Final = (MAX, MIN, TAGGED)
-# What the properties of the default strategies stand for; other names are those of plug-ins.
+# The strategies of the default properties' values; other names are those of plug-ins.
 _SUPPLIERS: Final = {
     "unicast_max": MAX,
     "multicast_max": MAX,
@@ -49,16 +49,16 @@ _ASCII_NUMBER_FORMAT: Final = "org.agrona.AsciiNumberFormatException"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowControlParams:
-    """A strategy and what it is to know.
+    """A strategy and its parameters.
 
     Attributes:
         strategy: ``max``, ``min``, ``tagged``, or the name of a plug-in.
         receiver_timeout_ns: a receiver that is silent for longer is forgotten.
-        group_tag: what receivers of a tagged stream must have.
-        short_tag: what they must have who send one of another length than 8 bytes.
-        group_min_size: receivers without which the publication is not connected.
+        group_tag: the tag that receivers of a tagged stream must have.
+        short_tag: the tag required of receivers that send one of another length than 8 bytes.
+        group_min_size: the receivers that the publication needs to count as connected.
         retransmit_window_multiple: windows that one retransmission may be long.
-        options: those of ``fc=``, as they were written.
+        options: the options of ``fc=`` as they were written.
     """
 
     strategy: str
@@ -71,16 +71,16 @@ class FlowControlParams:
 
 
 def flow_control_params(fc: str | None, settings: Settings, *, is_group: bool) -> FlowControlParams:
-    """Read ``fc=`` over the driver's defaults.
+    """Return the parameters from ``fc=`` and, where it gives none, the driver's defaults.
 
     Args:
         fc: the channel's value, None when it has none.
-        settings: the driver's.
+        settings: the driver's configuration.
         is_group: whether the channel is multicast or has several destinations.
 
     Raises:
-        ConfigurationError: with the reference's text; ``fc`` on a plain unicast channel, a
-            strategy that nobody provides, an option that does not parse.
+        ConfigurationError: with the reference's text; ``fc`` on a plain unicast channel, an
+            unknown strategy, or an option that does not parse.
     """
     multiple = (
         properties.MULTICAST_FLOW_CONTROL_RRWM if is_group else properties.UNICAST_FLOW_CONTROL_RRWM
@@ -107,11 +107,11 @@ def flow_control_params(fc: str | None, settings: Settings, *, is_group: bool) -
 
 
 def create_flow_control(params: FlowControlParams, term_length: int) -> FlowControl:
-    """The strategy of one publication.
+    """Make the flow control strategy of one publication.
 
     Raises:
         ConfigurationError: an argument is out of range, or a plug-in cannot be loaded, fails, or
-            makes something else.
+            returns something other than a ``FlowControl``.
     """
     multiple = params.retransmit_window_multiple
     if params.strategy == MAX:
@@ -158,7 +158,7 @@ def _from_plug_in(params: FlowControlParams, term_length: int) -> FlowControl:
 
 
 def _configured(settings: Settings, *, is_group: bool) -> str:
-    """The strategy of a channel that names none: the supplier's, else that of the default one."""
+    """Return the strategy of a channel that names none: the supplier's, else the default one's."""
     supplier, strategy = (
         (
             properties.MULTICAST_FLOWCONTROL_SUPPLIER,
@@ -177,7 +177,7 @@ def _configured(settings: Settings, *, is_group: bool) -> str:
 
 
 def _short_tag(settings: Settings) -> int:
-    """The start of the former tag; a status message may hold no more of it."""
+    """Return the first bytes of the older tag; a status message may hold no more of it."""
     former = settings[properties.PREFERRED_MULTICAST_FLOW_CONTROL_ASF]
     return int.from_bytes(former[:4], "little", signed=True)
 
@@ -204,7 +204,7 @@ def _with_option(params: FlowControlParams, option: str) -> FlowControlParams:
 
 
 def _with_group(params: FlowControlParams, option: str) -> FlowControlParams:
-    """``g:<tag>``, ``g:<tag>/<n>`` or ``g:/<n>``; the minimum strategy has no use for a tag."""
+    """Read ``g:<tag>``, ``g:<tag>/<n>`` or ``g:/<n>``; the minimum strategy ignores the tag."""
     tag, slash, size = option[2:].partition("/")
     if params.strategy != MIN and (tag or not slash):
         params = replace(params, group_tag=_parse_ascii(tag, "long", 64, 2))
@@ -215,7 +215,7 @@ def _with_group(params: FlowControlParams, option: str) -> FlowControlParams:
 
 
 def _parse_ascii(text: str, kind: str, bits: int, index: int) -> int:
-    """Decimal digits with an optional minus, in so many bits; index is where they start."""
+    """Parse decimal digits with an optional minus in so many bits; they start at the index."""
     limit = 1 << (bits - 1)
     digits = text.removeprefix("-")
     if not text:
@@ -223,7 +223,7 @@ def _parse_ascii(text: str, kind: str, bits: int, index: int) -> int:
     elif not (digits.isascii() and digits.isdigit()):
         reason = f"error parsing {kind}: {text}"
     else:
-        # int() of a long digit string is refused by Python itself: look at the length first.
+        # Python's int() raises for a very long digit string, so the length is checked first.
         value = int(text) if len(digits.lstrip("0")) <= 19 and len(digits) < 4096 else limit
         if -limit <= value < limit:
             return value

@@ -1,6 +1,6 @@
 """The conductor's part for IPC: publications and subscriptions (spec cnc-and-commands 14, 15, 18).
 
-Conductor only; what of a timer event no client is told about is native, in ``ipc_stream``.
+Conductor only. The part of timer events of which clients are told nothing is in ``ipc_stream``.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class IpcConductor:
     """All IPC publications and subscriptions of a driver.
 
     Attributes:
-        publications: in order of creation, but for the gaps that removals close.
-        publication_links: clients' holds on them.
-        subscriptions: clients' subscriptions.
+        publications: in order of creation, except where a removal has moved the last one.
+        publication_links: the clients' references to publications.
+        subscriptions: the clients' subscriptions.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class IpcConductor:
     # ---- publications -----------------------------------------------------------------------
 
     def add_publication(self, command: AddPublication | AddExclusivePublication) -> None:
-        """Share an existing publication, or make one."""
+        """Share an existing publication, or make a new one."""
         is_exclusive = isinstance(command, AddExclusivePublication)
         uri = ChannelUri.parse(command.channel)
         lookups = PublicationLookups(
@@ -149,7 +149,7 @@ class IpcConductor:
             self.link_subscriptions(publication)
 
     def remove_publication(self, registration_id: int, *, revoke: bool) -> bool:
-        """Drop one hold on a publication, whoever asks; False when there is none of that id."""
+        """Drop one reference to a publication, whoever asks; return False for an unknown id."""
         for index, link in enumerate(self.publication_links):
             if link.registration_id == registration_id:
                 if revoke:
@@ -160,7 +160,7 @@ class IpcConductor:
         return False
 
     def drop_reference(self, publication: IpcPublication) -> None:
-        """One hold less; without any the publication drains."""
+        """Drop one reference; a publication without references drains."""
         stream = publication.stream
         stream.references -= 1
         if stream.references == 0:
@@ -175,7 +175,7 @@ class IpcConductor:
                 self._link(subscription, publication)
 
     def to_linger(self, publication: IpcPublication) -> None:
-        """The stream has ended: tell every subscription that has an image."""
+        """Tell every subscription with an image that the stream has ended."""
         publication.stream.enter(LINGER)
         self._sessions.discard(publication.session_id, publication.stream_id, SESSION_MEDIA)
         for subscription in self.subscriptions:
@@ -183,7 +183,7 @@ class IpcConductor:
                 self.tell_unavailable(subscription, publication)
 
     def end(self, publication: IpcPublication) -> None:
-        """Free everything of a publication that nobody holds any more."""
+        """Free everything that belongs to a publication without references."""
         publication.stream.enter(DONE)
         self._sessions.free_tag(publication.params.entity_tag)
         self._agent.remove_stream(publication.stream)
@@ -197,13 +197,13 @@ class IpcConductor:
         )
 
     def find_publication(self, registration_id: int) -> IpcPublication | None:
-        """The publication of that id, which is its images' id as well."""
+        """Return the publication with an id, which is also the id of its images."""
         return next((p for p in self.publications if p.registration_id == registration_id), None)
 
     # ---- subscriptions ------------------------------------------------------------------------
 
     def add_subscription(self, command: AddSubscription) -> None:
-        """Listen to a stream from now on, and to its publications that are there."""
+        """Subscribe to a stream, with the publications that exist already."""
         uri = ChannelUri.parse(command.channel)
         params = ipc_subscription_params(uri, self._context.settings)
         client = self._clients.get_or_add(command.client_id)
@@ -220,9 +220,9 @@ class IpcConductor:
         self._link_publications(subscription)
 
     def remove_subscription(self, registration_id: int) -> bool:
-        """Listen no more, whoever asks; images go without a message.
+        """Remove a subscription, whoever asks; its clients are not told of the ends of its images.
 
-        A multi-destination subscription may have several links. False: there is none of that id.
+        A multi-destination subscription may have several links. Returns False for an unknown id.
         """
         found = False
         for index in range(len(self.subscriptions) - 1, -1, -1):
@@ -236,7 +236,7 @@ class IpcConductor:
     def add_destination(
         self, command: AddReceiveDestination, client: AeronClient, stream_id: int
     ) -> None:
-        """Let a multi-destination subscription listen to an IPC stream as well.
+        """Add an IPC stream to a multi-destination subscription.
 
         Spec cnc-and-commands 16.
         """
@@ -251,7 +251,7 @@ class IpcConductor:
         self._link_publications(subscription)
 
     def remove_destination(self, command: RemoveReceiveDestination) -> None:
-        """Take an IPC stream from a multi-destination subscription; it is told of each image."""
+        """Remove an IPC stream from a multi-destination subscription; announce its images' ends."""
         ChannelUri.parse(command.channel)
         gone = None
         for index, subscription in enumerate(self.subscriptions):
@@ -272,7 +272,7 @@ class IpcConductor:
             self.unlink(gone, publication)
 
     def has_subscription(self, registration_id: int) -> bool:
-        """Whether there is a subscription of that id."""
+        """Return whether a subscription has that id."""
         return any(s.registration_id == registration_id for s in self.subscriptions)
 
     def close_subscription(self, subscription: IpcSubscriptionLink) -> None:
@@ -284,12 +284,12 @@ class IpcConductor:
             self.unlink(subscription, publication)
 
     def unlink(self, subscription: IpcSubscriptionLink, publication: IpcPublication) -> None:
-        """Drop one image: its position counts no more and its counter is free."""
+        """Remove one image: its position no longer counts, and its counter is freed."""
         self.drop_position(subscription, publication)
         del subscription.images[publication]
 
     def drop_position(self, subscription: IpcSubscriptionLink, publication: IpcPublication) -> None:
-        """Free the position counter of an image; the subscription hears of the image's end yet."""
+        """Free an image's position counter; the subscription is told of the image's end later."""
         drop_position(
             self._context, subscription.images, publication, publication.stream.remove_subscriber
         )
@@ -329,7 +329,7 @@ class IpcConductor:
         self.tell_available(subscription, publication)
 
     def _link_response_subscription(self, publication: IpcPublication) -> None:
-        """Give the requester's subscription the session that answers it.
+        """Give the requester's subscription the session of the publication that answers it.
 
         Spec cnc-and-commands 15.5.
         """
@@ -392,7 +392,7 @@ class IpcConductor:
                 remove_at(subscriptions, index)
 
     def on_timer(self) -> None:
-        """Let every publication have its timer event, the last one first."""
+        """Run the timer event of every publication, the last one first."""
         publications = self.publications
         for index in range(len(publications) - 1, -1, -1):
             publication = publications[index]
@@ -406,13 +406,13 @@ class IpcConductor:
                 remove_at(publications, index)
 
     def reject(self, publication: IpcPublication, reason: str, now_ns: int, rest_ns: int) -> None:
-        """Take a publication's images away for a while, and tell the publisher why.
+        """Remove a publication's images for a while, and tell the publisher the reason.
 
         Args:
-            publication: whose image was rejected.
-            reason: as the subscriber says.
-            now_ns: monotonic time.
-            rest_ns: how long nobody may join.
+            publication: the publication whose image was rejected.
+            reason: the text that the subscriber gave.
+            now_ns: the monotonic time.
+            rest_ns: how long no subscriber may join.
         """
         code = int(ErrorCode.IMAGE_REJECTED)
         text = (

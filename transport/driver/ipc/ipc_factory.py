@@ -1,4 +1,4 @@
-"""Makes an IPC publication: log file, counters, stream; all or nothing. Conductor only."""
+"""Makes an IPC publication with log, counters and stream, or nothing at all; conductor only."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def make_publication(
     is_exclusive: bool,
     now_ns: int,
 ) -> IpcPublication:
-    """Make a publication that nobody holds yet.
+    """Make a publication that has no references yet.
 
     Raises:
-        StorageSpaceError: no room for the log; nothing is left behind.
+        StorageSpaceError: the disk has no room for the log; nothing is left behind.
     """
     start = start_of(context, params)
     log = context.logs.create_publication_log(
@@ -81,7 +81,7 @@ def discard_publication(context: DriverContext, publication: IpcPublication) -> 
 
 
 def free_counters(context: DriverContext, publication: IpcPublication) -> None:
-    """Free the counters of the publisher's side."""
+    """Free the counters of the publisher."""
     context.free_counter(publication.pub_pos_id)
     context.free_counter(publication.pub_lmt_id)
 
@@ -136,7 +136,7 @@ def _stream(
 
 
 def start_of(context: DriverContext, params: PublicationParams) -> StartPosition:
-    """Where a publication starts: as its channel says, else at a random term id."""
+    """Return where a publication starts: as its channel says, else at a random term id."""
     if params.start is not None:
         return params.start
     initial_term_id = wrap_int32(context.random.getrandbits(32))
@@ -144,7 +144,7 @@ def start_of(context: DriverContext, params: PublicationParams) -> StartPosition
 
 
 def position_of(start: StartPosition, term_length: int) -> int:
-    """The position of a start, in bytes."""
+    """Return the position of a start in bytes."""
     return wrap_int32(start.term_id - start.initial_term_id) * term_length + start.term_offset
 
 
@@ -156,7 +156,7 @@ def publication_metadata(
     *,
     is_exclusive: bool,
 ) -> LogMetadata:
-    """What the log of a publication of either media begins with."""
+    """Return the initial metadata of the log of a publication of any media."""
     limits = context.socket_limits
     return LogMetadata(
         correlation_id=command.correlation_id,

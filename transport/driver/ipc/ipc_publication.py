@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class IpcPublication(Publication):
-    """One log that subscribers of this driver's clients read where it is written.
+    """One log that the clients of this driver publish to and subscribe to directly.
 
     Attributes:
-        pub_pos_id: counter of the publisher's position.
-        pub_lmt_id: counter of the publication limit.
-        stream: its native part.
+        pub_pos_id: the counter of the publisher's position.
+        pub_lmt_id: the counter of the publication limit.
+        stream: the native part of the publication.
     """
 
     pub_pos_id: int
@@ -28,7 +28,7 @@ class IpcPublication(Publication):
 
     @property
     def is_active(self) -> bool:
-        """Whether it may be shared."""
+        """Whether clients may share it."""
         return self.stream.state == ipc_stream.ACTIVE
 
     @property

@@ -1,4 +1,4 @@
-"""What the conductor does for one IPC publication on every cycle and every timer event."""
+"""The conductor's work for one IPC publication in every duty cycle and timer event."""
 
 from libc.stdint cimport int64_t
 

@@ -2,9 +2,9 @@
 
 Spec log-buffers 13, 17, 18; spec cnc-and-commands 14.3, 15.4. One conductor owns a stream: native
 methods run in its duty cycle without the GIL, the Python ones in its control part on the same
-thread, so nothing here is locked. Shared words (positions, tails, limits) go through atomics.
+thread, so no lock is needed. Shared words (positions, tails, limits) are accessed by atomics.
 
-The publication limit is withheld where the log has no disk space yet, see ``term_allocation``.
+The publication limit stays where the disk space of the log ends; see ``term_allocation``.
 """
 
 from libc.stdint cimport int64_t
@@ -40,20 +40,20 @@ cdef class IpcStream(PublicationStream):
 
     Args:
         logs: the publication's log.
-        counters: holds the counters named by the ids; kept alive.
-        pub_pos_id: counter of the sampled publisher position.
-        pub_lmt_id: counter of the publication limit.
-        unblocked_id: system counter of unblocked publications.
-        exclusive: an exclusive publication is unblocked only while it drains.
-        sparse: disk space is allocated as the limit moves.
-        plenty: the disk cannot be full in a moment.
-        initial_position: where the publication starts.
-        window_length: publication window in bytes.
-        unblock_timeout_ns: how long a consumer must stand still before publishers are unblocked.
+        counters: the counters to which the ids refer; kept alive.
+        pub_pos_id: the counter of the sampled publisher position.
+        pub_lmt_id: the counter of the publication limit.
+        unblocked_id: the system counter of unblocked publications.
+        exclusive: whether it is exclusive: such a publication is unblocked only while it drains.
+        sparse: whether disk space is allocated as the limit moves.
+        plenty: whether the disk has so much space that it cannot become full in a moment.
+        initial_position: the position at which the publication starts.
+        window_length: the publication window in bytes.
+        unblock_timeout_ns: the time without progress of consumers until publishers are unblocked.
         window_limit_timeout_ns: how long an untethered subscriber may be behind the window.
-        linger_timeout_ns: how long such a subscriber still holds the limit back.
-        resting_timeout_ns: how long it then stays away.
-        now_ns: monotonic time.
+        linger_timeout_ns: how long such a subscriber then still holds the limit back.
+        resting_timeout_ns: how long it then rests before it may join again.
+        now_ns: the monotonic time.
     """
 
     def __cinit__(
@@ -92,7 +92,7 @@ cdef class IpcStream(PublicationStream):
     # ---- the duty cycle -------------------------------------------------------------------
 
     cdef int update(self, int64_t now_ns) noexcept nogil:
-        """Sample the publisher, move the limit, clean what everybody has consumed."""
+        """Sample the publisher, move the limit, and clean what all subscribers have consumed."""
         cdef int64_t slowest, fastest, limit, granted, made
         cdef int64_t producer
         if self.state != PUBLICATION_ACTIVE:
@@ -117,7 +117,7 @@ cdef class IpcStream(PublicationStream):
             if granted == limit:
                 self._trip_limit = limit + self._trip_gain
             elif load_plain_i64(self.pub_lmt) == granted:
-                return made != self.allocation.made    # more of it comes with the next cycle
+                return made != self.allocation.made    # the next cycle allocates more
             store_release_i64(self.pub_lmt, granted)
             return 1
         if load_plain_i64(self.pub_lmt) > self._consumer_position:
@@ -134,7 +134,7 @@ cdef class IpcStream(PublicationStream):
     # ---- timer events -----------------------------------------------------------------------
 
     cdef bint needs_control(self, int64_t now_ns) noexcept nogil:
-        """Whether this timer event changes something that clients are told about."""
+        """Return whether this timer event changes something that clients have to be told."""
         if self.state == PUBLICATION_ACTIVE:
             if self._revoked:
                 return True
@@ -146,7 +146,7 @@ cdef class IpcStream(PublicationStream):
         return self.references == 0
 
     cdef void tick(self, int64_t now_ns) noexcept nogil:
-        """What a timer event does when no client has to be told anything."""
+        """Do the work of a timer event of which clients are told nothing."""
         cdef int64_t producer
         if self.state == PUBLICATION_ACTIVE:
             self._subscribers.note_active(self._window_limit(), now_ns)
@@ -163,7 +163,7 @@ cdef class IpcStream(PublicationStream):
                 self.check_blocked(self._consumer_position, now_ns)
 
     cdef int64_t _window_limit(self) noexcept nogil:
-        """Position that an untethered subscriber must be past."""
+        """Return the position that an untethered subscriber must be past."""
         return self._consumer_position - self.window + self.window // 4
 
     # ---- control ------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ cdef class IpcStream(PublicationStream):
 
     @property
     def consumer_position(self) -> int:
-        """Highest position that any subscriber has been seen at."""
+        """The highest position at which any subscriber has been seen."""
         return self._consumer_position
 
     @property
@@ -185,38 +185,38 @@ cdef class IpcStream(PublicationStream):
 
     @property
     def cooling_down(self) -> bool:
-        """Whether an image was rejected a short while ago, so that nobody may join."""
+        """Whether an image was rejected a short while ago, so that no subscriber may join."""
         return self._cooling_down
 
     def cool_down_until(self, end_ns: int) -> None:
-        """Let nobody join before a monotonic time."""
+        """Let no subscriber join before a monotonic time."""
         self._cooling_down = True
         self._cool_down_end_ns = end_ns
 
     def cool_down_is_over(self, now_ns: int) -> bool:
-        """Whether a cool-down has just come to its end; true once."""
+        """Return whether a cool-down has just ended; True only once for each."""
         if not self._cooling_down or self._cool_down_end_ns - <int64_t> now_ns > 0:
             return False
         self._cooling_down = False
         return True
 
     def revoke(self) -> None:
-        """Mark the publication revoked; the next timer event ends it."""
+        """Mark the publication as revoked; the next timer event ends it."""
         self._revoked = True
         set_publication_revoked(self.log)
 
     def end_stream(self) -> None:
-        """Publish nothing more: limit and end of stream are where the publisher is."""
+        """End the stream: set the limit and the end of stream to the publisher's position."""
         cdef int64_t producer = producer_position(self.log)
         store_release_i64(self.pub_lmt, producer)
         set_end_of_stream_position(self.log, producer)
 
     def disconnect(self) -> None:
-        """Tell publishers that nobody is there."""
+        """Mark the publication as not connected, for its publishers."""
         set_log_connected(self.log, False)
 
     def join_position(self) -> int:
-        """Where a new subscriber starts: the lowest of consumer and subscriber positions."""
+        """Return where a new subscriber starts: the lowest of consumer and subscriber positions."""
         cdef int64_t fastest
         cdef int64_t slowest = self._subscribers.lowest(&fastest)
         if slowest < 0:
@@ -224,29 +224,29 @@ cdef class IpcStream(PublicationStream):
         return min(self._consumer_position, slowest)
 
     def add_subscriber(self, counter_id: int, tethered: bool, now_ns: int) -> None:
-        """Let a subscriber position count."""
+        """Add a subscriber's position, which counts for flow control from now on."""
         self._subscribers.add(counter_id, tethered, now_ns)
         set_log_connected(self.log, True)
 
     def remove_subscriber(self, counter_id: int) -> None:
-        """Let a subscriber position count no more; nothing happens when it did not."""
+        """Remove a subscriber's position; an unknown one is no error."""
         known = self._subscribers.remove(counter_id)
         if known and self.state == PUBLICATION_ACTIVE and self._subscribers.in_flow == 0:
             set_log_connected(self.log, False)
 
     def has_subscriber(self, counter_id: int) -> bool:
-        """Whether a subscriber position is known, resting or not."""
+        """Return whether a subscriber's position is known, at rest or not."""
         return self._subscribers.has(counter_id)
 
     def due_subscribers(self, now_ns: int) -> list[int]:
-        """Counter ids of the untethered subscribers that change state, the last one first."""
+        """Return counter ids of the untethered subscribers that change state, the last first."""
         return self._subscribers.due(self._window_limit(), now_ns)
 
     def subscriber_state(self, counter_id: int) -> int:
-        """State of a subscriber: 0 active, 1 told that it is out, 2 resting."""
+        """Return the state of a subscriber: 0 active, 1 told that its image is gone, 2 at rest."""
         return self._subscribers.state(counter_id)
 
     def set_subscriber_state(self, counter_id: int, state: int, now_ns: int) -> None:
-        """Change the state of a subscriber at a time."""
+        """Change the state of a subscriber at a monotonic time."""
         self._subscribers.set_state(counter_id, state, now_ns)
         set_log_connected(self.log, self._subscribers.in_flow > 0)

@@ -1,4 +1,4 @@
-"""Subscription links: what a client listens to (spec cnc-and-commands 15)."""
+"""The links of clients to IPC streams that they subscribe to (spec cnc-and-commands 15)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class IpcSubscriptionLink:
     """A client's subscription to an IPC stream.
 
     Attributes:
-        registration_id: correlation id of the command that added it.
-        client: owner.
-        stream_id: listened to.
+        registration_id: the correlation id of the command that added it.
+        client: the client that owns it.
+        stream_id: the stream that it subscribes to.
         channel: as the client wrote it.
-        params: of the channel.
+        params: the parameters of the channel.
         session_id: the only session to match; None for any. A response subscription gets it when
-            the response publication is there.
-        images: publication -> id of the position counter, -1 for an image that was left behind
-            for good.
+            the response publication has been made.
+        images: maps publications to the ids of position counters; -1 for an image that is gone for
+            good because its untethered subscriber fell behind.
     """
 
     registration_id: int
@@ -36,7 +36,7 @@ class IpcSubscriptionLink:
     images: dict[IpcPublication, int] = field(default_factory=dict)
 
     def matches(self, publication: IpcPublication) -> bool:
-        """Whether stream and session are those of a publication."""
+        """Return whether a publication has the stream and the session of this subscription."""
         if self.stream_id != publication.stream_id:
             return False
         if self.session_id is None:

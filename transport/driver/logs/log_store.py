@@ -1,4 +1,4 @@
-"""Log files of publications: room is checked, files are made, and deleted when nobody needs them.
+"""Log files of publications and images: checks of disk space, creation and deletion.
 
 Spec log-buffers 1, spec cnc-and-commands 21. Conductor only.
 """
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 PUBLICATIONS = "publications"
 IMAGES = "images"
-# How long deleting may go on before commands are looked at again.
+# The time that deletion may take before commands are read again.
 FREEING_NS = 300_000
-# A disk that has room for so many logs more is not full when one of them has got its first room.
+# A disk with room for this many logs more is not full when one log has its first space.
 PLENTY_OF_LOGS = 4
 
 
 @dataclass(slots=True)
 class LogFile:
-    """A log and where it is.
+    """A log and its file.
 
     Attributes:
-        path: absolute, as clients are told.
-        length: of the file, bytes.
-        logs: the mapped log; None once the driver has let go of it.
+        path: the absolute path, which clients are told.
+        length: the length of the file in bytes.
+        logs: the mapped log; None once the driver has closed it.
     """
 
     path: str
@@ -48,15 +48,15 @@ class LogFile:
 
 
 class LogStore:
-    """Makes and deletes the driver's log files.
+    """Creates and deletes the driver's log files.
 
     Args:
-        directory: the driver's.
+        directory: the driver's Aeron directory.
         settings: page size, storage checks, low storage threshold, free limit.
-        file_system: the disk.
-        counters: holds the system counters.
-        errors: is told when room is low.
-        clock: says how long deleting has taken.
+        file_system: the file system that holds the directory.
+        counters: the counters of the driver, with the system counters.
+        errors: records a warning when disk space is low.
+        clock: measures how long deletion takes.
     """
 
     def __init__(
@@ -82,46 +82,46 @@ class LogStore:
 
     @property
     def page_size(self) -> int:
-        """Alignment of log files, bytes."""
+        """The alignment of log files in bytes."""
         return self._page_size
 
     @property
     def waiting(self) -> int:
-        """Number of logs to be deleted."""
+        """The number of logs that wait for deletion."""
         return len(self._to_free)
 
     @property
     def refused(self) -> int:
-        """Number of logs whose deletion failed; they are tried again at the next call."""
+        """The number of logs whose deletion failed and is tried again at the next call."""
         return len(self._refused)
 
     def create_publication_log(self, registration_id: int, metadata: LogMetadata) -> LogFile:
-        """Make the log of a publication.
+        """Create the log of a publication.
 
         Raises:
-            StorageSpaceError: there is no room for it.
+            StorageSpaceError: the disk has no room for it.
         """
         path = str(self._directory / PUBLICATIONS / f"{registration_id}.logbuffer")
         return self._create(path, metadata)
 
     def create_image_log(self, correlation_id: int, metadata: LogMetadata) -> LogFile:
-        """Make the log of an image.
+        """Create the log of an image.
 
         Raises:
-            StorageSpaceError: there is no room for it.
+            StorageSpaceError: the disk has no room for it.
         """
         path = str(self._directory / IMAGES / f"{correlation_id}.logbuffer")
         return self._create(path, metadata)
 
     def free(self, log: LogFile) -> None:
-        """Let go of a log and delete its file soon."""
+        """Close a log and delete its file soon."""
         self._to_free.append(log)
 
     def free_some(self) -> int:
-        """Delete some of the logs that wait; returns how many are gone.
+        """Delete some of the logs that wait; return how many were deleted.
 
-        A log with much in it takes long, and clients wait meanwhile: the limit is reached only
-        while it is quick.
+        Clients wait while a log with much data is deleted, so a call deletes as many logs as the
+        free limit allows only while deletion is quick.
         """
         if not self._to_free:
             self._to_free, self._refused = self._refused, self._to_free
@@ -139,7 +139,7 @@ class LogStore:
         return gone
 
     def free_all(self) -> None:
-        """Delete all logs that wait, once each, as the driver closes."""
+        """Delete all logs that wait, trying each once, as the driver closes."""
         for log in (*self._to_free, *self._refused):
             self._remove(log)
         self._to_free.clear()
@@ -156,7 +156,7 @@ class LogStore:
         try:
             self._files.remove(log.path)
         except FileNotFoundError:
-            pass  # somebody has tidied up behind our back: it is gone all the same
+            pass  # somebody else has deleted it: the log is gone all the same
         except OSError as error:
             self._errors.record(error)
             return False
@@ -184,7 +184,7 @@ class LogStore:
         return LogFile(path, length, logs)
 
     def has_plenty(self, length: int) -> bool:
-        """Whether the disk has so much room that it cannot be full in a moment."""
+        """Return whether the disk has so much space that it cannot become full in a moment."""
         usable: int = self._files.usable_space(str(self._directory))
         return usable >= PLENTY_OF_LOGS * length
 
@@ -207,10 +207,10 @@ class LogStore:
 
 
 def _allocate_first_pages(mapped: MappedFile, metadata: LogMetadata) -> None:
-    """Room for what is touched before a term is in use.
+    """Allocate the pages that are used before a term is.
 
-    That is the metadata, the start of every term, where a subscriber looks when it has read the
-    term before, and the place where the first message goes. The rest follows as limits move.
+    These are the metadata, the start of every term, which a subscriber reads when it has
+    finished the term before, and the place of the first message. The rest follows with limits.
     """
     page = metadata.page_size
     mapped.allocate_range(mapped.length - LOG_META_LENGTH, LOG_META_LENGTH)

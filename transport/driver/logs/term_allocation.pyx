@@ -4,15 +4,15 @@ A sparse log gets its space term by term, always before its writers may enter th
 withheld at the end of the last term that is allocated. The first page of every term has space from
 the start, because a reader that has come to the end of a term looks there.
 
-A large term takes milliseconds to allocate, and to give back. Where one writer alone can go beyond
-a limit, space is allocated by smaller steps, no farther ahead of the writer than it has come, and
-there is more of it behind the limit than the longest message takes. On a disk with plenty of space
-there is less behind it at first: what is missing comes with the timer, before the disk is full.
+A large term takes milliseconds to allocate and to free. Where only one writer can go beyond a
+limit, space is allocated in smaller steps, at most as far ahead of the writer as it has already
+come, and the space behind the limit exceeds the longest message. On a disk with plenty of space
+there is less of it at first: timer events allocate the rest before the disk can be full.
 
-One agent writes an image, and never past the limit, so that its limit may stand inside a term: a
-SETUP of 40 bytes that promises terms of 1 GiB takes a piece, and a large term is not allocated at
-once while the conductor has other things to do. Behind a limit inside a term there is one page
-more, because a reader that has come to the limit looks there.
+Only one agent writes an image, and never past the limit, so the limit may stand inside a term: for
+a SETUP of 40 bytes that announces terms of 1 GiB only a piece is allocated, and a large term is not
+allocated at once while the conductor has other work. One more page is allocated behind a limit
+inside a term, because a reader that has come to the limit looks there.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
@@ -29,20 +29,20 @@ from aerolog.transport.logbuffer.descriptor cimport (
 cdef enum:
     PAGE = 4096
     STEP = 1 << 20
-    # Behind a limit at first, where the disk has plenty.
+    # The space behind a limit at first, where the disk has plenty.
     LITTLE_MARGIN = STEP // 2
 
 
 cdef class TermAllocation:
-    """The disk space of a log. The conductor owns it.
+    """The disk space of a log, which the conductor owns.
 
     Args:
-        logs: the log; its file allocates.
-        start_position: of the log, in its first term.
-        sparse: whether space is still to be allocated; else all of it is.
-        single_writer: whether nobody but one writer of messages goes beyond the limit, and that by
-            one message at most.
-        plenty: the disk cannot be full in a moment.
+        logs: the log, whose file is allocated.
+        start_position: the position at which the log starts, in its first term.
+        sparse: whether space is still to be allocated; if not, all of it already is.
+        single_writer: whether only one writer of messages goes beyond the limit, by one message
+            at most.
+        plenty: whether the disk has so much space that it cannot become full in a moment.
     """
 
     def __cinit__(
@@ -96,13 +96,13 @@ cdef class TermAllocation:
         if self.made >= self._all:
             self.limit = INT64_MAX
         elif self.made & self._logs.log.term_mask == 0:
-            # Nobody goes beyond the end of a term.
+            # No writer goes beyond the end of a term.
             self.limit = max(self.limit, self.made)
         else:
             self.limit = max(self.limit, self.made - self._margin)
 
     cdef void _make(self) noexcept nogil:
-        """Make room for the next term, or the next step in it."""
+        """Allocate space for the next term, or the next step in it."""
         cdef const log_buffer_t* log = &self._logs.log
         cdef int32_t offset = offset_by_position(log, self.made)
         cdef int64_t length = log.term_length - offset
@@ -122,11 +122,11 @@ cdef class TermAllocation:
 
     @property
     def room_limit(self) -> int:
-        """Positions below this have room; 2^63-1 once every term has."""
+        """Positions below this have space; 2^63-1 once every term has."""
         return self.limit
 
     def grant(self, position_limit: int) -> int:
-        """Make room below a position as far as the disk has it; returns how far there is."""
+        """Allocate space below a position as far as the disk has it; return the new limit."""
         return self.granted(position_limit)
 
 
@@ -135,7 +135,7 @@ PIECE_LENGTH = 1 << 18
 
 
 cdef class ImageAllocation(TermAllocation):
-    """The disk space of an image's log; the receiver writes nowhere else."""
+    """The disk space of an image's log, of which the receiver writes nothing else."""
     def __cinit__(self, LogBuffers logs not None, start_position, *, bint sparse):
         self._start = <int64_t> start_position & ~<int64_t> (logs.log.page_size - 1)
         if sparse:

@@ -1,7 +1,7 @@
-"""The driver's side of names: which resolver it has, look-ups beside the conductor, gossip.
+"""The driver's names: its resolver, look-ups outside the conductor's duty cycle, and gossip.
 
 `DriverNames` is opened with the driver and belongs to the conductor's thread, on which its `agent`
-is turned after the conductor. The conductor asks it for channels (`resolve`) and for names of
+runs after the conductor. The conductor has it resolve channels (`resolve`) and the names of silent
 silent peers (`re_resolve`); both answer by a call, at once or later.
 """
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from aerolog.transport.network.udp_channel import UdpChannel
 
 ROLE_NAME: Final = "names"
-# A text of these alone names no host: no name service is asked for it.
+# A text of these characters alone names no host: no name service is asked for it.
 _NUMERIC: Final = re.compile(r"[0-9.:/]*|\[.*|\{.*", re.ASCII | re.DOTALL)
 _ADDRESSES: Final = (keys.ENDPOINT, keys.CONTROL, keys.INTERFACE)
 
@@ -66,15 +66,15 @@ def name_resolver(
     *,
     platform: Callable[[str], IpAddress | None] = platform_address,
 ) -> NameResolver:
-    """The resolver that ``aeron.name.resolver.supplier`` names, without gossip and timing.
+    """Return the resolver that ``aeron.name.resolver.supplier`` names, without gossip and timing.
 
-    A table allocates a counter a row, by which an operator switches it.
+    A resolver with a table allocates a counter for each row, with which an operator switches it.
 
     Args:
-        settings: the driver's.
-        counters: where the table's switches are.
-        errors: where rows that cannot be used are reported, and a table without any.
-        platform: the machine's own lookup.
+        settings: the driver's configuration.
+        counters: allocates the counters that switch the table's rows.
+        errors: records rows that cannot be used, and a table without any rows.
+        platform: the machine's own resolver.
     """
     default = DefaultNameResolver(platform)
     if settings[properties.NAME_RESOLVER_SUPPLIER] != "csv_table":
@@ -98,25 +98,25 @@ def name_resolver(
 
 
 class DriverNames:
-    """All that a driver has to do with names; belongs to the conductor's thread.
+    """Resolves names for a driver; it belongs to the conductor's thread.
 
     Args:
-        settings: the driver's.
-        clock: its time.
+        settings: the driver's configuration.
+        clock: the source of the driver's time.
         counters: its counters, in which the system counters are allocated.
-        errors: where failures go.
+        errors: records failed look-ups.
         events: the event log.
-        network: opens the gossip's socket and lists interfaces; never a rehearsed one.
-        platform: the machine's own lookup, which may block; the network's when None.
-        lookups: where look-ups run; as configured when None: a thread, or the conductor itself.
+        network: opens the gossip's socket and lists interfaces; it is never a disturbed one.
+        platform: the machine's own resolver, which may block; the network's when None.
+        lookups: runs the look-ups; when None as configured: on a thread, or in the conductor.
 
     Attributes:
-        agent: to be turned on the conductor's thread; its end closes all of this.
-        channels: resolves channels; it may block, so the conductor asks `resolve` instead.
-        gossiper: the gossip, None without one.
+        agent: runs on the conductor's thread; when it ends, all of this is closed.
+        channels: resolves channels and may block, so the conductor calls `resolve` instead.
+        gossiper: the gossip agent, None without gossip.
 
     Raises:
-        ConfigurationError: settings that cannot be used.
+        ConfigurationError: a setting cannot be used.
         OSError: the gossip's socket cannot be opened.
     """
 
@@ -159,9 +159,9 @@ class DriverNames:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a channel is being resolved: no further command is read until it is.
+        """Whether a channel is being resolved: until then the conductor reads no further command.
 
-        So commands are answered in the order in which they came, as by the reference.
+        In this way commands are answered in the order in which they came, as by the reference.
         """
         return self._busy
 
@@ -175,14 +175,15 @@ class DriverNames:
     ) -> None:
         """Resolve the channel of a command.
 
-        A channel without host names is resolved at once, and what it or ``then`` raises is raised
-        here. Otherwise `is_busy` until the outcome is told on the conductor's thread.
+        A channel without host names is resolved at once, and an exception from it or from ``then``
+        is raised here. Otherwise `is_busy` holds until the outcome is reported on the conductor's
+        thread.
 
         Args:
-            channel: as the command has it.
-            then: told the channel.
-            failed: told what could not be done about it, or what ``then`` raised.
-            is_destination: whether it is a destination: those have no unique suffix.
+            channel: the channel as the command has it.
+            then: called with the resolved channel.
+            failed: called with the error of the resolution or of ``then``.
+            is_destination: whether it is a destination, which has no unique suffix.
         """
         if not names_hosts(channel):
             then(self.channels.resolve(channel, is_destination=is_destination))
@@ -214,14 +215,14 @@ class DriverNames:
     ) -> None:
         """Look a name up again whose peer is silent (spec wire-protocol 15.1).
 
-        Who asks while the same name is looked up already shares the answer. An unknown name is
-        recorded as an error and leaves the address as it is.
+        A further request for a name whose look-up is under way shares its answer. An unknown name
+        is recorded as an error and leaves the address as it is.
 
         Args:
             param: ``endpoint`` or ``control``.
-            value: its text.
-            address: what it is now.
-            on_change: told another address; each counts as one resolution change.
+            value: the text of the parameter.
+            address: the address in use.
+            on_change: called with a new address; each call counts as one resolution change.
         """
         if not names_a_host(value):
             return
@@ -242,12 +243,12 @@ class DriverNames:
             lambda found: self._on_re_resolved(param, value, found),
             lambda error: self._on_unresolved(param, value, error),
         )
-        if not taken:  # asked again when the peer is still silent at the next check
+        if not taken:  # the next check asks again, if the peer is still silent
             del self._asked[param, value]
             self._count(SystemCounter.ASYNC_EXECUTOR_PROXY_FAILS)
 
     def close(self) -> None:
-        """Take no more look-ups and close the gossip's socket; more than once does nothing."""
+        """Accept no more look-ups and close the gossip's socket; further calls do nothing."""
         self._lookups.close()
         if self.gossiper is not None:
             self.gossiper.close()
@@ -262,7 +263,7 @@ class DriverNames:
         return count
 
     def _submit_soon(self, submit: Callable[[], bool]) -> None:
-        """A command's look-up: one at a time, so that it may wait for room here."""
+        """Submit a command's look-up; there is only one at a time, so it can wait here for room."""
         if not submit():
             self._count(SystemCounter.ASYNC_EXECUTOR_PROXY_FAILS)
             self._waiting = submit
@@ -310,16 +311,16 @@ class DriverNames:
 
 
 def names_hosts(channel: str) -> bool:
-    """Whether a channel has an address that a name service may have to be asked for."""
+    """Return whether a channel has an address for which a name service may be needed."""
     try:
         uri = ChannelUri.parse(channel)
     except ChannelUriError:
-        return False  # to be refused at once
+        return False  # the caller refuses the channel at once
     return any(names_a_host(uri[key]) for key in _ADDRESSES if key in uri)
 
 
 def names_a_host(value: str) -> bool:
-    """Whether an address text has a host name instead of numbers."""
+    """Return whether an address text has a host name instead of numbers."""
     return _NUMERIC.fullmatch(value) is None
 
 

@@ -1,9 +1,9 @@
-"""A driver's part in the gossip of names: its socket, its times, its counters.
+"""A driver's part in the gossip of names: its socket, timers and counters.
 
 Spec wire-protocol 15.2.
 
-What is said and remembered is `NameGossip`'s business; this hands it datagrams and times, and sends
-what it says. All of it runs on the conductor's thread.
+`NameGossip` decides what is sent and remembered; this agent hands it datagrams and times, and sends
+its frames. All of it runs on the conductor's thread.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ CACHE_ENTRIES_TYPE_ID: Final = 16
 BOOTSTRAP_NEIGHBOR_TYPE_ID: Final = 21
 
 _NO_OWNER: Final = 0
-# Neighbors whose failure to send is remembered, so that each is recorded once.
+# The number of neighbors whose failure to send is remembered, so that each is recorded once.
 _FAILING_LIMIT: Final = 1_000
 
 
 def gossip_options(settings: Settings) -> GossipOptions:
-    """What the gossip is told by the driver's settings.
+    """Return the options of the gossip, from the driver's settings.
 
     Raises:
         ConfigurationError: there are too many bootstrap neighbors.
@@ -66,12 +66,12 @@ def gossip_options(settings: Settings) -> GossipOptions:
 def open_gossip_port(
     text: str, network: Network, platform: Callable[[str], IpAddress | None]
 ) -> DatagramPort:
-    """The gossip's own socket, on the address that ``aeron.driver.resolver.interface`` names.
+    """Open the gossip's own socket, on the address of ``aeron.driver.resolver.interface``.
 
     The text has the forms of a channel's ``interface``.
 
     Raises:
-        ConfigurationError: it has not, no interface fits, or the host is unknown.
+        ConfigurationError: the text has another form, no interface fits, or the host is unknown.
         OSError: the address cannot be bound.
     """
     try:
@@ -88,16 +88,16 @@ def open_gossip_port(
 
 
 class GossipAgent:
-    """Tells other drivers this one's name and remembers theirs; turned every 10 ms.
+    """Sends this driver's name to other drivers and remembers theirs; it runs every 10 ms.
 
     Args:
-        options: see there.
-        port: its own, which it closes.
-        counters: where its numbers are shown.
-        errors: where failures to send and to look up go.
-        names: knows the hosts of first neighbors.
-        lookups: where those are looked up.
-        now_ns: the time of its start.
+        options: the options of the gossip.
+        port: the gossip's own port, which the agent closes.
+        counters: allocates the counters that show neighbors and cache entries.
+        errors: records failures to send and to look names up.
+        names: resolves the hosts of bootstrap neighbors.
+        lookups: runs those look-ups.
+        now_ns: the monotonic time of the start.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class GossipAgent:
         ]
 
     def turn(self, now_ns: int) -> int:
-        """Hear, forget, tell; returns how many datagrams came and went."""
+        """Receive, expire and send names; return the number of datagrams received and sent."""
         count = self._hear(now_ns)
         work = self.gossip.poll(now_ns)
         for value in work.lookups:
@@ -143,7 +143,7 @@ class GossipAgent:
         return count
 
     def close(self) -> None:
-        """Close the socket; others forget this driver in their own time."""
+        """Close the socket; other drivers forget this one when its entries expire."""
         self._port.close()
 
     def _hear(self, now_ns: int) -> int:
@@ -158,7 +158,7 @@ class GossipAgent:
         return len(datagrams)
 
     def _send(self, frame: bytes, destination: SocketAddress) -> int:
-        """Send one frame; a neighbor that it cannot go to is recorded once until it can."""
+        """Send one frame; a neighbor that cannot be reached is recorded once until it can be."""
         try:
             sent = self._port.send_datagrams([frame], _port_address(destination))
         except OSError as error:

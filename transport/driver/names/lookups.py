@@ -1,6 +1,6 @@
-"""Where name look-ups run, so that none of them stalls the conductor (spec configuration 5.5).
+"""Runs name look-ups so that none of them stalls the conductor (spec configuration 5.5).
 
-A look-up is a task whose outcome is handed over on the thread that calls `poll`, the conductor's.
+A look-up is a task whose outcome is reported on the thread that calls `poll`, the conductor's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLOSE_TIMEOUT_S: Final = 0.5
 
 
 class Lookups(Protocol):
-    """Runs look-ups; submit, poll and close belong to one thread."""
+    """Runs look-ups; one thread calls submit, poll and close."""
 
     def submit(
         self,
@@ -30,26 +30,26 @@ class Lookups(Protocol):
         then: Callable[[T], None],
         failed: Callable[[Exception], None],
     ) -> bool:
-        """Have a task run.
+        """Accept a task to run.
 
         Args:
-            task: what may block.
-            then: told its result by a later `poll`.
-            failed: told what it raised, or what ``then`` raised.
+            task: the look-up, which may block.
+            then: called with its result by a later `poll`.
+            failed: called with the exception of the task or of ``then``.
 
         Returns:
-            False when too many wait already: the task is not taken.
+            False when too many tasks wait already: this one is not accepted.
         """
 
     def poll(self) -> int:
-        """Hand over what has been found out; returns how many outcomes that were."""
+        """Report the outcomes that are ready; return their number."""
 
     def close(self) -> None:
-        """Take no more; outcomes that are not in by now are dropped."""
+        """Accept no more tasks; outcomes that are not ready by now are dropped."""
 
 
 class InlineLookups:
-    """Runs each task where it is submitted: the conductor waits for it."""
+    """Runs each task in the call that submits it, so that the conductor waits for it."""
 
     def __init__(self) -> None:
         self._closed = False
@@ -60,28 +60,28 @@ class InlineLookups:
         then: Callable[[T], None],
         failed: Callable[[Exception], None],
     ) -> bool:
-        """See `Lookups.submit`; the outcome is told before it returns."""
+        """Run a task and report its outcome before returning; see `Lookups.submit`."""
         if self._closed:
             return False
         _finish(task, then, failed)()
         return True
 
     def poll(self) -> int:
-        """Nothing is ever waiting."""
+        """Return 0: no outcome is ever waiting."""
         return 0
 
     def close(self) -> None:
-        """Take no more."""
+        """Accept no more tasks."""
         self._closed = True
 
 
 class ThreadLookups:
-    """Runs tasks one after the other on a thread of its own, which begins with the first.
+    """Runs tasks one after the other on a thread of its own, which starts with the first task.
 
     Args:
-        ring: called, on that thread, when there is something to `poll`.
+        ring: called on that thread when an outcome is ready for `poll`.
         limit: how many tasks may wait.
-        name: of the thread.
+        name: the name of the thread.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class ThreadLookups:
         then: Callable[[T], None],
         failed: Callable[[Exception], None],
     ) -> bool:
-        """See `Lookups.submit`."""
+        """Queue a task for the thread; see `Lookups.submit`."""
         if self._closed:
             return False
         try:
@@ -112,13 +112,13 @@ class ThreadLookups:
         except Full:
             return False
         if self._thread is None:
-            # A daemon: a name service that hangs must not keep the process from ending.
+            # A daemon: a name service that hangs must not prevent the end of the process.
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
         return True
 
     def poll(self) -> int:
-        """See `Lookups.poll`."""
+        """Report the outcomes that are ready; see `Lookups.poll`."""
         count = 0
         while self._outcomes and not self._closed:
             count += 1
@@ -126,7 +126,7 @@ class ThreadLookups:
         return count
 
     def close(self) -> None:
-        """Take no more; a look-up that is under way is waited for a moment, then left alone."""
+        """Accept no more tasks; one that is running is waited for briefly, then abandoned."""
         if self._closed:
             return
         self._closed = True
@@ -148,7 +148,7 @@ class ThreadLookups:
 def _finish(
     task: Callable[[], T], then: Callable[[T], None], failed: Callable[[Exception], None]
 ) -> Callable[[], None]:
-    """Run a task; what it returns tells the outcome."""
+    """Run a task; the function returned reports its outcome."""
     try:
         result = task()
     except Exception as error:  # noqa: BLE001 -- whatever it is, who asked is told

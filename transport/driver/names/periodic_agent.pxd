@@ -1,4 +1,4 @@
-"""Python work on an agent's thread, at intervals or when it is asked for."""
+"""An agent that calls a Python function at intervals or when it is asked to."""
 
 from libc.stdint cimport int32_t, int64_t
 

@@ -1,4 +1,4 @@
-"""Python work on an agent's thread, at intervals or when it is asked for.
+"""An agent that calls a Python function at intervals or when it is asked to.
 
 A cycle without work costs two comparisons and no GIL.
 """
@@ -10,11 +10,11 @@ from aerolog.transport.concurrent.atomic cimport load_acquire_i32, store_release
 
 
 cdef class PeriodicAgent(Agent):
-    """Calls a function every so often, and soon after `ring`.
+    """Calls a function at intervals, and soon after `ring`.
 
     Args:
-        role_name: what threads, logs and counters call it.
-        work: what to do; returns a work count, 0 when there was nothing.
+        role_name: the agent's name in threads, logs and counters.
+        work: the function; it returns a work count, 0 when there was nothing to do.
         close: called once when the agent ends.
         interval_ns: nanoseconds between two calls, 0 for calls after `ring` only.
     """
@@ -36,14 +36,14 @@ cdef class PeriodicAgent(Agent):
         return 0
 
     def ring(self) -> None:
-        """Ask for a call at the next cycle; from any thread."""
+        """Request a call in the next duty cycle; any thread may do so."""
         store_release_i32(&self._rung, 1)
 
     def control(self) -> int:
-        """Do the work."""
-        store_release_i32(&self._rung, 0)  # first: who rings meanwhile gets another call
+        """Call the work function; return its work count."""
+        store_release_i32(&self._rung, 0)  # first: a ring during the work gets another call
         return self._work()
 
     def on_close(self) -> None:
-        """Let go of what the work needs."""
+        """Call the close function."""
         self._close()
