@@ -1,4 +1,4 @@
-"""Which streams and sessions an endpoint wants, and the images it has, for native code."""
+"""The streams and sessions that an endpoint wants, and its images, for native code."""
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
@@ -29,14 +29,14 @@ cdef class IdTable:
     cdef slot_t* _slots
     cdef int64_t slot_count     # a power of two, 0 before the first key
     cdef int64_t used
-    # NULL: not there.
+    # NULL when the key is not there.
     cdef slot_t* find(self, int64_t key) noexcept nogil
-    # The slot of a key that is there or is now, in a state above 0; NULL without memory.
+    # The slot of a key, added where it is missing, in a state above 0; NULL without memory.
     cdef slot_t* add(self, int64_t key, int32_t state) noexcept nogil
     cdef void remove(self, int64_t key) noexcept nogil
-    # Empties a slot; another key may stand in it afterwards, so look at the same index again.
+    # Empties a slot; another key may move into it, so a loop looks at the same index again.
     cdef void remove_at(self, int64_t index) noexcept nogil
-    # For walking: a free slot has state 0.
+    # For loops over the table: a free slot has state 0.
     cdef slot_t* at(self, int64_t index) noexcept nogil
     cdef bint _grow(self) noexcept nogil
 
@@ -50,12 +50,12 @@ cpdef enum:
     SESSION_REFUSED = 5
 
 cpdef enum:
-    # Sessions that may wait for a setup or an image at a time; more are dropped.
+    # The number of sessions that may wait for a setup or an image; further ones are dropped.
     MAX_WAITING_SESSIONS = 1024
-    # Sessions that may be kept away; beyond it the next one may come back at once.
+    # The number of sessions that may cool down; beyond it the next one may return at once.
     MAX_COOL_DOWNS = 16384
 
-# What a SETUP is worth.
+# What the dispatcher decides about a SETUP.
 cdef enum:
     SETUP_DROPPED = 0
     SETUP_OF_IMAGE = 1
@@ -71,7 +71,7 @@ cdef class DataPacketDispatcher:
     cdef int32_t _waiting
     cdef int32_t _cool_downs
     cdef int64_t _last_sweep_ns
-    cdef int64_t last_limit_ns  # when a SETUP over the limit was told last
+    cdef int64_t last_limit_ns  # when a SETUP over the limit was last reported
     cdef bint limit_was_told
     cdef int64_t _last_key
     cdef void* _last_image
@@ -83,20 +83,20 @@ cdef class DataPacketDispatcher:
     ) noexcept nogil
     cdef bint is_wanted(self, int32_t stream_id, int32_t session_id) noexcept nogil
     cdef bint wants_anything(self) noexcept nogil
-    # The image that takes packets, NULL without one.
+    # The image that takes packets of a session, NULL without one.
     cdef void* image_of(self, int32_t stream_id, int32_t session_id) noexcept nogil
-    # Data of a session without image: whether to elicit a setup.
+    # Handles data of a session without image: whether to elicit a setup.
     cdef bint on_data(
         self, int32_t stream_id, int32_t session_id, bint ends, int64_t now_ns
     ) noexcept nogil
     cdef int judge_setup(
         self, int32_t stream_id, int32_t session_id, int64_t now_ns
     ) noexcept nogil
-    # An image was asked for; False without memory.
+    # Notes that an image was requested; False without memory.
     cdef bint await_image(
         self, int32_t stream_id, int32_t session_id, int64_t now_ns
     ) noexcept nogil
-    # False: nothing wants it any more, or no memory.
+    # False when the image is no longer wanted, or without memory.
     cdef bint add_image(self, ReceiveStream image) noexcept nogil
     cdef void remove_image(self, ReceiveStream image, bint may_come_back) noexcept nogil
     cdef void refuse_image(

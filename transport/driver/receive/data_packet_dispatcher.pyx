@@ -1,7 +1,7 @@
-"""Which streams and sessions an endpoint wants, and the images it has (spec wire-protocol 8.3).
+"""The streams and sessions that an endpoint wants, and its images (spec wire-protocol 8.3).
 
-Anybody can send datagrams of any session, so only sessions that are wanted leave a trace here,
-and only a bounded number of them. A session that is not wanted needs none: it is met anew.
+Anybody can send datagrams of any session, so only wanted sessions leave a trace here, and only a
+bounded number of them. Nothing is kept about other sessions: each datagram is judged anew.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -15,7 +15,7 @@ cdef enum:
 
 
 cdef inline int64_t _hash(int64_t key) noexcept nogil:
-    """Neighbouring stream and session ids far apart."""
+    """Spread neighbouring stream and session ids over the table."""
     cdef uint64_t mixed = <uint64_t> key
     mixed = (mixed ^ (mixed >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
     mixed = (mixed ^ (mixed >> 27)) * <uint64_t> 0x94D049BB133111EB
@@ -23,7 +23,7 @@ cdef inline int64_t _hash(int64_t key) noexcept nogil:
 
 
 cdef class IdTable:
-    """A table of int64 keys, streams and sessions; its Python methods are for tests."""
+    """A table of int64 keys for streams and sessions; its Python methods are for tests."""
     def __dealloc__(self) -> None:
         free(self._slots)
 
@@ -83,7 +83,7 @@ cdef class IdTable:
             self.remove_at(slot - self._slots)
 
     cdef void remove_at(self, int64_t index) noexcept nogil:
-        """Close the gap: what stands behind it and belongs at or before it moves up."""
+        """Close the gap: later slots whose keys belong at or before the gap move up."""
         cdef int64_t mask = self.slot_count - 1
         cdef int64_t gap = index
         cdef int64_t at = index
@@ -103,7 +103,7 @@ cdef class IdTable:
         return &self._slots[index]
 
     def put(self, key: int, state: int) -> None:
-        """Raises ValueError for a state below 1, MemoryError without memory."""
+        """Add a key; ValueError for a state below 1, MemoryError without memory."""
         if state < 1:
             raise ValueError(f"state {state} would mark a free slot; use 1 or more")
         if self.add(key, state) is NULL:
@@ -132,8 +132,8 @@ cdef enum:
     _PRESENT = 1        # single sessions of the stream are wanted
     _ALL_SESSIONS = 2
 
-# A setup that was asked for and did not come, or an image that could not be made, is asked for
-# again after so long (spec wire-protocol 8.4).
+# After this time, a setup that was elicited and did not come, or an image that could not be made,
+# is requested again (spec wire-protocol 8.4).
 cdef int64_t _WAIT_TIMEOUT_NS = 1_000_000_000
 
 
@@ -142,9 +142,9 @@ cdef inline bint _waited(const slot_t* slot, int64_t now_ns) noexcept nogil:
 
 
 cdef class DataPacketDispatcher:
-    """Which streams and sessions an endpoint wants, and the images it has (spec wire-protocol 8.3).
+    """The streams and sessions that an endpoint wants, and its images (spec wire-protocol 8.3).
 
-    All of it belongs to the receiver; what is here is for tests.
+    It belongs to the receiver; the Python methods are for tests.
     """
 
     def __cinit__(self, session_limit: int = 2**31 - 1) -> None:
@@ -168,7 +168,7 @@ cdef class DataPacketDispatcher:
         if self._wanted.find(key) is NULL:
             if self._wanted.add(key, 1) is NULL:
                 return False
-            stream.time_ns += 1  # here: the number of single sessions
+            stream.time_ns += 1  # in the slot of a stream this is the number of single sessions
         return True
 
     cdef void remove_all(self, int32_t stream_id, int64_t now_ns) noexcept nogil:
@@ -210,7 +210,7 @@ cdef class DataPacketDispatcher:
             self._streams.remove(stream_id)
 
     cdef void _forget(self, int64_t index, int64_t now_ns) noexcept nogil:
-        """A session that nothing wants any more; what follows in the table moves up."""
+        """Forget a session that is no longer wanted; later slots of the table move up."""
         cdef slot_t* session = self._sessions.at(index)
         cdef int32_t state = session.state
         if state == SESSION_ACTIVE:
@@ -295,7 +295,7 @@ cdef class DataPacketDispatcher:
         return True
 
     cdef slot_t* _wait(self, int64_t key, int32_t state, int64_t now_ns) noexcept nogil:
-        """A new session that waits; NULL when too many do."""
+        """Add a session that waits; NULL when too many sessions do."""
         cdef slot_t* session
         if self._waiting >= MAX_WAITING_SESSIONS:
             self._sweep(now_ns)
@@ -309,7 +309,7 @@ cdef class DataPacketDispatcher:
         return session
 
     cdef void _sweep(self, int64_t now_ns) noexcept nogil:
-        """Forget sessions whose wait is over, once in a timeout at most."""
+        """Forget sessions whose wait is over, at most once in a timeout."""
         cdef slot_t* session
         cdef int64_t index = 0
         if <int64_t> (<uint64_t> now_ns - <uint64_t> self._last_sweep_ns) <= _WAIT_TIMEOUT_NS:
@@ -326,7 +326,7 @@ cdef class DataPacketDispatcher:
                 index += 1
 
     cdef void _leave(self, int32_t state) noexcept nogil:
-        """Keep the books when a session goes out of a state."""
+        """Update the counts when a session leaves a state."""
         self._last_image = NULL
         if state == SESSION_COOL_DOWN:
             self._cool_downs -= 1

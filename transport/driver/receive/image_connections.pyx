@@ -1,4 +1,4 @@
-"""Where an image comes from, by transport: address, activity, end (spec wire-protocol 9.5, 13)."""
+"""The sources of an image: address, activity and end by transport (spec wire-protocol 9.5, 13)."""
 
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -15,7 +15,7 @@ from aerolog.transport.errors import ConfigurationError
 
 from aerolog.transport.network.port import Address
 
-# A source of a multi-destination subscription that is silent for longer is not answered (1).
+# A source of a multi-destination subscription that is silent for longer gets no answers (1).
 cdef int64_t _ACTIVITY_TIMEOUT_NS = 5_000_000_000
 
 
@@ -24,9 +24,9 @@ cdef inline bint _within(int64_t since_ns, int64_t now_ns, int64_t timeout_ns) n
 
 
 cdef class ImageConnections:
-    """Where an image comes from, by transport: address, activity, end (spec wire-protocol 9.5).
+    """The sources of an image: address, activity and end by transport (spec wire-protocol 9.5).
 
-    Belongs to the receiver. The methods here are for tests that turn no receiver.
+    It belongs to the receiver. The Python methods are for tests that run no receiver.
     """
     def __init__(self, TransportSet transports not None) -> None:
         self._transports = transports
@@ -91,7 +91,7 @@ cdef class ImageConnections:
             connection.end_position = position
 
     cdef bint are_all_ended(self) noexcept nogil:
-        """Every source has said so, and no destination is still without one."""
+        """Return whether every source has ended, and every destination has a source."""
         cdef int32_t index
         if self._count == 0 or self._count < self._transports.transport_count:
             return False

@@ -1,4 +1,4 @@
-"""Makes an image: its log, its counters, what decides on its window and its NAKs.
+"""Makes an image: its log, its counters, its congestion control and its NAK delays.
 
 Spec wire-protocol 8.5, 9.3, 10; spec cnc-and-commands 15.2. Conductor only.
 """
@@ -41,7 +41,7 @@ _SEED_BITS: Final = 64
 
 
 def initial_window(endpoint: ReceiveChannelEndpoint, settings: Settings) -> int:
-    """The receiver window that images of an endpoint may have, in bytes."""
+    """Return the initial receiver window of an endpoint's images, in bytes."""
     return endpoint.channel.receiver_window_length or settings[properties.RCV_INITIAL_WINDOW_LENGTH]
 
 
@@ -51,18 +51,19 @@ def make_image(
     event: CreateImage,
     subscriptions: list[NetworkSubscription],
 ) -> PublicationImage:
-    """Make an image that no subscription has yet.
+    """Make an image that no subscription has joined yet.
 
     Args:
-        conductor: of the driver.
-        endpoint: where the sender was heard.
-        event: what it says.
-        subscriptions: those that want it, one at least: the first says how it is received.
+        conductor: the parts of the driver that the image uses.
+        endpoint: the endpoint that received the SETUP.
+        event: the fields of the SETUP.
+        subscriptions: the subscriptions that want the image, at least one; the first one decides
+            how the image is received.
 
     Raises:
-        StorageSpaceError: no room for its log.
+        StorageSpaceError: the disk has no room for its log.
         CountersFullError: no counter is free.
-        ChannelUriError, ConfigurationError: a congestion control that there is not.
+        ChannelUriError, ConfigurationError: no congestion control has the name that is asked for.
     """
     context = conductor.context
     first = subscriptions[0]
@@ -119,13 +120,13 @@ def make_image(
 
 
 def initial_position(event: CreateImage) -> int:
-    """Where an image joins: the sender's position when it said so."""
+    """Return the position at which an image joins: the one that the SETUP gives."""
     terms = wrap_int32(event.active_term_id - event.initial_term_id)
     return terms * event.term_length + event.term_offset
 
 
 class _Counters:
-    """The counters of one image, freed again when its making fails."""
+    """The counters of one image, which are freed again when making it fails."""
 
     def __init__(
         self,
@@ -143,7 +144,7 @@ class _Counters:
         self.ids: list[int] = []
 
     def allocate_positions(self) -> tuple[int, int, int]:
-        """Counters of what was received, what of it is whole, and of the NAKs sent."""
+        """Allocate the counters of the high-water mark, the rebuild position and the NAKs sent."""
         return (
             self._allocate(CounterType.RECEIVER_HWM, "rcv-hwm"),
             self._allocate(CounterType.RECEIVER_POSITION, "rcv-pos"),
@@ -151,11 +152,11 @@ class _Counters:
         )
 
     def show_congestion(self, congestion: CongestionControl, channel: str) -> None:
-        """Give a strategy the counters that it wants to show its numbers in.
+        """Allocate the counters in which a strategy shows its numbers.
 
         Args:
             congestion: the strategy.
-            channel: of the endpoint, which has chosen it.
+            channel: the channel of the endpoint, which has chosen the strategy.
         """
         cnc = self._context.cnc
         lengths = cnc.header.lengths
@@ -177,7 +178,7 @@ class _Counters:
         channel: str | None = None,
         owner_id: int | None = None,
     ) -> int:
-        """Make a counter, by default with the first subscription's channel and owner."""
+        """Allocate a counter, by default with the first subscription's channel and owner."""
         first = self._first
         identity = (
             self._correlation_id,
@@ -200,7 +201,7 @@ class _Counters:
 def _congestion(
     conductor: ConductorContext, endpoint: ReceiveChannelEndpoint, event: CreateImage, window: int
 ) -> CongestionControl:
-    """The strategy that the channel of the endpoint names, else the driver's."""
+    """Return the strategy that the channel of the endpoint names, else the driver's."""
     return image_congestion_control(
         endpoint.channel.uri.get(keys.CC),
         conductor.context.settings,
@@ -214,7 +215,7 @@ def _congestion(
 
 
 def _is_group(endpoint: ReceiveChannelEndpoint, event: CreateImage, group: Infer) -> bool:
-    """Whether NAKs are those of a member of a group."""
+    """Return whether NAKs are delayed as those of a member of a group."""
     if group is Infer.INFER:
         return endpoint.channel.is_multicast or bool(event.flags & SETUP_FLAG_GROUP)
     return group is Infer.TRUE

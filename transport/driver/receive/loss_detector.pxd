@@ -1,4 +1,4 @@
-"""Finding, timing, filling and accounting of gaps in an image (spec wire-protocol 9.3, 9.4)."""
+"""Detection, delay, filling and accounting of gaps in an image (spec wire-protocol 9.3, 9.4)."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 
@@ -27,10 +27,10 @@ ctypedef struct gap_t:
     int32_t term_offset
     int32_t length
 
-# What one scan found. Report: tell the sender of `gap`, or fill it, now.
+# The result of a scan. report: tell the sender of the gap, or fill it, now.
 ctypedef struct loss_scan_t:
-    int64_t rebuild_position    # of the first missing byte, or where the frames end
-    bint loss_found             # a gap that was not the active one before
+    int64_t rebuild_position    # of the first missing byte, or of the end of the frames
+    bint loss_found             # whether there is a gap that was not the active one before
     bint report
     gap_t gap                   # all 0 without a gap
 
@@ -40,8 +40,8 @@ cdef int32_t find_gap(
     const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit, gap_t* gap
 ) noexcept nogil
 
-# Put a padding frame over a gap of an unreliable stream; False: something is there, or the gap
-# does not lie in a term.
+# Puts a padding frame over a gap of an unreliable stream; False when there is data already, or
+# when the gap does not lie in a term.
 cdef bint fill_gap(const log_buffer_t* log, const gap_t* gap) noexcept nogil
 
 
@@ -61,5 +61,5 @@ cdef class LossDetector:
 
 cdef class LossRanges:
     cdef gap_t _last
-    # Bytes of the gap that the loss report does not have yet; 0: nothing to write.
+    # The number of bytes of the gap that the loss report does not have yet; 0: nothing to write.
     cdef int32_t add_gap(self, const gap_t* gap) noexcept nogil

@@ -1,8 +1,8 @@
-"""Finding, timing, filling and accounting of gaps in an image (spec wire-protocol 9.3, 9.4).
+"""Detection, delay, filling and accounting of gaps in an image (spec wire-protocol 9.3, 9.4).
 
-All of it takes times and positions and returns decisions; nothing here owns a clock or a socket,
-and whoever asks for a delay adds it to its own time. Frame lengths in an image come from a peer and
-positions from clients: both are bounded here.
+All functions take times and positions and return decisions; none owns a clock or a socket, and the
+caller adds a delay to its own time. Frame lengths in an image come from a peer, and positions from
+clients: both are bounded here.
 """
 
 from typing import NamedTuple
@@ -41,9 +41,9 @@ _LONGEST_NS = (1 << 62) - 1
 
 
 cdef class FeedbackDelay:
-    """Base: how long a receiver waits before it reports a gap, and before it does so again.
+    """Base: the delay before a receiver reports a gap, and before it reports the gap again.
 
-    Native subclasses override both methods; the base reports at once, always.
+    Native subclasses override both methods; the base has no delay.
     """
     cdef int64_t first_delay_ns(self) noexcept nogil:
         return 0
@@ -52,16 +52,16 @@ cdef class FeedbackDelay:
         return 0
 
     def first(self) -> int:
-        """Delay of the first report of a gap, in ns, 0 or more."""
+        """Return the delay of the first report of a gap in ns, 0 or more."""
         return self.first_delay_ns()
 
     def retry(self) -> int:
-        """Delay of the next report of a gap that is still open, in ns, 0 or more."""
+        """Return the delay of the next report of a gap that is still open in ns, 0 or more."""
         return self.retry_delay_ns()
 
 
 cdef class StaticDelay(FeedbackDelay):
-    """Delays that never change."""
+    """Delays of constant length."""
     def __init__(self, first_ns: int, retry_ns: int) -> None:
         for value in (first_ns, retry_ns):
             if not 0 <= value <= _LONGEST_NS:
@@ -75,7 +75,7 @@ cdef class StaticDelay(FeedbackDelay):
     def unicast(
         cls, delay_ns: int = 1000, retry_ratio: int = 100, nak_delay_ns: int | None = None
     ) -> StaticDelay:
-        """The delay of the driver, or the channel's `nak-delay` in its place.
+        """Make the delay of the driver's settings, or of the channel's `nak-delay` instead.
 
         Args:
             delay_ns: `aeron.nak.unicast.delay`; below 1 us counts as 1 us.
@@ -83,7 +83,7 @@ cdef class StaticDelay(FeedbackDelay):
             nak_delay_ns: the channel's `nak-delay`, 0 or more.
 
         Raises:
-            ConfigurationError: a ratio below 1, or a delay below 0 or longer than int64 when
+            ConfigurationError: a ratio below 1, or a delay that is negative or exceeds int64 when
                 multiplied.
         """
         if retry_ratio < 1:
@@ -93,7 +93,7 @@ cdef class StaticDelay(FeedbackDelay):
 
     @classmethod
     def unreliable(cls) -> StaticDelay:
-        """No delay: gaps of a stream that is not reliable are filled at once."""
+        """Make a delay of 0: gaps of a stream that is not reliable are filled at once."""
         return cls(0, 0)
 
     cdef int64_t first_delay_ns(self) noexcept nogil:
@@ -104,19 +104,19 @@ cdef class StaticDelay(FeedbackDelay):
 
 
 cdef class OptimalMulticastDelay(FeedbackDelay):
-    """Random delays by which one receiver of a group speaks for most."""
+    """Random delays, so that few receivers of a group report the same loss."""
     def __init__(
         self, seed: int, max_backoff_ns: int = 10_000_000, group_size: int = 10
     ) -> None:
-        """The same seed gives the same delays.
+        """Make delays from a seed; the same seed gives the same delays.
 
         Args:
-            seed: of the random source, any integer; its low 64 bits count.
+            seed: any integer; its low 64 bits count.
             max_backoff_ns: `aeron.nak.multicast.max.backoff`, the longest delay, 1 or more.
             group_size: `aeron.nak.multicast.group.size`, 1 or more.
 
         Raises:
-            ConfigurationError: a value out of range.
+            ConfigurationError: a value is out of range.
         """
         if not 1 <= max_backoff_ns <= _LONGEST_NS:
             raise ConfigurationError(f"longest backoff is {max_backoff_ns} ns; use 1 or more")
@@ -130,7 +130,7 @@ cdef class OptimalMulticastDelay(FeedbackDelay):
     cdef int64_t first_delay_ns(self) noexcept nogil:
         cdef double x = _uniform(&self._state) * self._span + self._span / self._scale
         cdef double delay = natural_log(x * self._scale / self._span) / self._span
-        # Rounding may bring the lowest draw just under zero.
+        # Rounding may make the lowest draw slightly negative.
         return <int64_t> delay if delay > 0.0 else 0
 
     cdef int64_t retry_delay_ns(self) noexcept nogil:
@@ -138,7 +138,7 @@ cdef class OptimalMulticastDelay(FeedbackDelay):
 
 
 cdef double _uniform(uint64_t* state) noexcept nogil:
-    """A draw from [0, 1): the splitmix64 sequence, 53 bits of each word."""
+    """Return a number in [0, 1) from the splitmix64 sequence, by 53 bits of each word."""
     cdef uint64_t word
     state[0] += <uint64_t> 0x9E3779B97F4A7C15
     word = state[0]
@@ -153,7 +153,7 @@ class Gap(NamedTuple):
 
     Attributes:
         term_id: int32.
-        term_offset: of the first missing byte.
+        term_offset: the offset of the first missing byte.
         length: in bytes, a multiple of 32.
     """
     term_id: int
@@ -162,13 +162,13 @@ class Gap(NamedTuple):
 
 
 class LossScan(NamedTuple):
-    """What one scan found.
+    """The result of one scan.
 
     Attributes:
-        rebuild_position: of the first missing byte, or where the frames end.
-        loss_found: there is a gap that was not the active one before.
-        report: the gap is to be reported (or filled) now.
-        gap: the gap there is, None without one.
+        rebuild_position: the position of the first missing byte, or of the end of the frames.
+        loss_found: whether there is a gap that was not the active one before.
+        report: whether the gap is to be reported (or filled) now.
+        gap: the first gap, None when nothing is missing.
     """
     rebuild_position: int
     loss_found: bool
@@ -187,7 +187,7 @@ cdef int32_t find_gap(
     limit = min(limit, term_length)
     if offset < 0:
         return offset
-    # Words are read on the frame grid only, so that none reaches over the end of the term.
+    # Words are read on the frame grid only, so that no read crosses the end of the term.
     offset &= ~<int32_t> (FRAME_ALIGNMENT - 1)
     while offset < limit:
         frame_length = load_acquire_i32(term + offset)
@@ -217,7 +217,7 @@ cdef bint fill_gap(const log_buffer_t* log, const gap_t* gap) noexcept nogil:
         return False
     frame = log.terms[index_by_term_count(wrapping_sub(gap.term_id, log.initial_term_id))]
     frame += gap.term_offset
-    # Backwards: what arrives late arrives at the start of the gap last.
+    # Backwards: a late frame at the start of the gap is overwritten last.
     offset = gap.length - FRAME_ALIGNMENT
     while offset >= 0:
         if load_acquire_i32(frame + offset) != 0:
@@ -244,14 +244,14 @@ cdef inline int64_t _wrapping_add_i64(int64_t a, int64_t b) noexcept nogil:
 
 
 cdef inline bint _reached(int64_t deadline_ns, int64_t now_ns) noexcept nogil:
-    """Times are of a clock that may wrap, so only their difference says which is later."""
+    """Compare times by their difference only, because the clock may wrap."""
     return <int64_t> (<uint64_t> deadline_ns - <uint64_t> now_ns) <= 0
 
 
 cdef class LossDetector:
-    """Finds the first gap of an image and says when to report it.
+    """Finds the first gap of an image and decides when to report it.
 
-    A gap that grows or shrinks is a new one: its delay starts again.
+    A gap that grows or shrinks is a new gap, whose delay starts again.
     """
     def __cinit__(self, FeedbackDelay delay not None) -> None:
         self._delay = delay
@@ -298,13 +298,13 @@ cdef class LossDetector:
 
     @property
     def deadline_ns(self) -> int:
-        """When the active gap is reported next."""
+        """The time of the next report of the active gap."""
         return self._deadline_ns
 
     def scan_log(
         self, LogBuffers logs not None, rebuild_position: int, hwm_position: int, now_ns: int
     ) -> LossScan:
-        """Look from the rebuild position to the high-water mark, in the rebuild's term only."""
+        """Scan from the rebuild position to the high-water mark, within the first one's term."""
         cdef loss_scan_t found
         self.scan(&logs.log, rebuild_position, hwm_position, now_ns, &found)
         gap = None
@@ -314,7 +314,7 @@ cdef class LossDetector:
 
 
 cdef class LossRanges:
-    """What of an image's losses the loss report has already."""
+    """The parts of an image's losses that the loss report already has."""
     def __cinit__(self) -> None:
         self._last = gap_t(0, 0, 0)
 
@@ -338,12 +338,12 @@ cdef class LossRanges:
         return extra
 
     def add(self, gap: Gap) -> int:
-        """Bytes of the gap to observe in the report, 0 when it has them all."""
+        """Return how many bytes of the gap the report does not have yet."""
         cdef gap_t native = gap_t(gap.term_id, gap.term_offset, gap.length)
         return self.add_gap(&native)
 
 
 def fill(LogBuffers logs not None, gap: Gap) -> bool:
-    """Pad a gap of an unreliable stream; False when something lies in it or it is no gap."""
+    """Pad a gap of an unreliable stream; False when there is data in it or it is no valid gap."""
     cdef gap_t native = gap_t(gap.term_id, gap.term_offset, gap.length)
     return fill_gap(&logs.log, &native)

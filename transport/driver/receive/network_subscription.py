@@ -18,16 +18,17 @@ class NetworkSubscription:
     """A client's subscription to a stream of a receive channel endpoint.
 
     Attributes:
-        registration_id: correlation id of the command that added it.
-        client: owner.
-        stream_id: listened to.
+        registration_id: the correlation id of the command that added it.
+        client: the client that owns it.
+        stream_id: the stream that it subscribes to.
         channel: as the client wrote it.
-        udp_channel: the same, resolved.
-        params: of the channel.
-        endpoint: that it listens on.
+        udp_channel: the same channel, resolved.
+        params: the parameters of the channel.
+        endpoint: the endpoint that receives the stream.
         session_id: the only session to match; None for any. A response subscription gets it when
             the other side has answered.
-        images: image -> id of the position counter, -1 for one that was left behind for good.
+        images: maps images to the ids of position counters; -1 for an image that is gone for good
+            because its untethered subscriber fell behind.
     """
 
     registration_id: int
@@ -41,7 +42,7 @@ class NetworkSubscription:
     images: dict[PublicationImage, int] = field(default_factory=dict)
 
     def matches(self, endpoint: ReceiveChannelEndpoint, stream_id: int, session_id: int) -> bool:
-        """Whether it listens to a session of a stream of an endpoint."""
+        """Return whether it subscribes to a session of a stream of an endpoint."""
         if self.endpoint is not endpoint or self.stream_id != stream_id:
             return False
         if self.session_id is None:
@@ -50,10 +51,10 @@ class NetworkSubscription:
 
     @property
     def is_multi_destination(self) -> bool:
-        """Whether its destinations are added by command."""
+        """Whether clients add and remove its destinations by commands."""
         return self.endpoint.has_destinations
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is a response subscription that has not been told its session."""
+        """Whether it is a response subscription whose session is not known yet."""
         return self.params.is_response and self.session_id is None

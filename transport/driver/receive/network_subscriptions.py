@@ -1,7 +1,7 @@
-"""UDP subscriptions: adding, linking to images, removing (spec cnc-and-commands 15).
+"""Adds UDP subscriptions, links them to images and removes them (spec cnc-and-commands 15).
 
-Conductor only. Where images come from and how they end is in ``images``; destinations are in
-``receive_destinations``.
+Conductor only. ``publication_images`` creates and ends images; ``receive_destinations`` handles
+destinations.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class NetworkSubscriptions:
     """All UDP subscriptions of a driver.
 
     Attributes:
-        channels: the endpoints that they listen on.
-        links: the subscriptions, in order of addition but for the gaps that removals close.
+        channels: the endpoints that receive for them.
+        links: the subscriptions, in order of addition except where a removal has moved the last.
         images: those that a new subscription may join; ``PublicationImages`` keeps the list.
     """
 
@@ -62,7 +62,7 @@ class NetworkSubscriptions:
     # ---- commands -------------------------------------------------------------------------------
 
     def add(self, command: AddSubscription, channel: UdpChannel) -> None:
-        """Listen to a stream from now on, and to its images that are there.
+        """Subscribe to a stream, and join the images that exist already.
 
         Raises:
             ControlProtocolError: with code and text of the first check that fails.
@@ -103,9 +103,9 @@ class NetworkSubscriptions:
                 self._join(link, image)
 
     def remove(self, registration_id: int) -> bool:
-        """Listen no more, whoever asks; images go without a message.
+        """Remove a subscription, whoever asks; its clients are not told of the ends of its images.
 
-        False: there is no subscription of that id.
+        Returns False when no subscription has that id.
         """
         found = False
         for index in range(len(self.links) - 1, -1, -1):
@@ -117,14 +117,14 @@ class NetworkSubscriptions:
         return found
 
     def has(self, registration_id: int) -> bool:
-        """Whether there is a subscription of that id."""
+        """Return whether a subscription has that id."""
         return any(link.registration_id == registration_id for link in self.links)
 
     def multi_destination(self, registration_id: int) -> NetworkSubscription:
-        """The multi-destination subscription of that id.
+        """Return the multi-destination subscription of an id.
 
         Raises:
-            ControlProtocolError: there is none.
+            ControlProtocolError: no such subscription exists.
         """
         for link in self.links:
             if link.registration_id == registration_id and link.is_multi_destination:
@@ -134,7 +134,7 @@ class NetworkSubscriptions:
         )
 
     def check_removable(self, registration_id: int) -> None:
-        """Refuse the removal of a destination from what is no multi-destination subscription.
+        """Refuse to remove a destination when the subscription takes no destinations.
 
         Raises:
             ControlProtocolError: with the reference's text.
@@ -151,25 +151,25 @@ class NetworkSubscriptions:
         )
 
     def add_destination(self, command: AddReceiveDestination, channel: UdpChannel) -> None:
-        """Listen to one more channel.
+        """Add a channel to a multi-destination subscription.
 
         Raises:
-            ControlProtocolError: a channel that no destination may have, no such subscription
-                any more, or a socket that does not open.
+            ControlProtocolError: no destination may have such a channel, the subscription does not
+                exist any more, or a socket does not open.
         """
         link = self.multi_destination(command.registration_id)
         self._destinations.add(link.endpoint, link.registration_id, channel)
         self._context.tell(OperationSuccess(command.correlation_id))
 
     def remove_destination(self, command: RemoveReceiveDestination, channel: UdpChannel) -> None:
-        """Listen to a channel no more; that it never was listened to is no error."""
+        """Remove a destination's channel; it is no error when it was never added."""
         self.check_removable(command.registration_id)
         link = self.multi_destination(command.registration_id)
         self._destinations.remove(link.endpoint, channel)
         self._context.tell(OperationSuccess(command.correlation_id))
 
     def on_response_setup(self, registration_id: int, session_id: int) -> None:
-        """The other side answers a subscription by a session (spec cnc-and-commands 15.5)."""
+        """Set the session that answers a response subscription (spec cnc-and-commands 15.5)."""
         for link in self.links:
             if link.registration_id != registration_id:
                 continue
@@ -194,7 +194,7 @@ class NetworkSubscriptions:
                 remove_at(self.links, index)
 
     def close(self) -> None:
-        """Let go of all sockets; the receiver has ended."""
+        """Close all sockets, once the receiver has ended."""
         self.channels.close()
 
     # ---- images -----------------------------------------------------------------------------
@@ -202,17 +202,17 @@ class NetworkSubscriptions:
     def of_session(
         self, endpoint: ReceiveChannelEndpoint, stream_id: int, session_id: int
     ) -> list[NetworkSubscription]:
-        """The subscriptions that listen to a session."""
+        """Return the subscriptions to a session."""
         return [link for link in self.links if link.matches(endpoint, stream_id, session_id)]
 
     def with_image(self, image: PublicationImage) -> list[NetworkSubscription]:
-        """The subscriptions that have an image."""
+        """Return the subscriptions that have an image."""
         return [link for link in self.links if image in link.images]
 
     def allocate_position(
         self, link: NetworkSubscription, session_id: int, join_position: int
     ) -> int:
-        """Make the counter that a client says by how far it has read.
+        """Allocate the counter to which a client writes the position that it has read to.
 
         Raises:
             CountersFullError: no counter is free.
@@ -222,7 +222,7 @@ class NetworkSubscriptions:
     def link_image(
         self, link: NetworkSubscription, image: PublicationImage, counter_id: int
     ) -> None:
-        """Let a position count, and tell its client of the image."""
+        """Add a subscriber's position to the image, and tell its client of the image."""
         self._context.counters.set_reference_id(counter_id, image.correlation_id)
         link.images[image] = counter_id
         image.stream.subscribers.add(
@@ -231,12 +231,12 @@ class NetworkSubscriptions:
         self.tell_available(link, image)
 
     def unlink(self, link: NetworkSubscription, image: PublicationImage) -> None:
-        """Drop one image: its position counts no more and its counter is free."""
+        """Remove one image: its position no longer counts, and its counter is freed."""
         self.drop_position(link, image)
         del link.images[image]
 
     def drop_position(self, link: NetworkSubscription, image: PublicationImage) -> None:
-        """Free the position counter of an image; the subscription hears of the image's end yet."""
+        """Free an image's position counter; the subscription is told of the image's end later."""
         drop_position(self._context, link.images, image, image.stream.subscribers.remove)
 
     def tell_available(self, link: NetworkSubscription, image: PublicationImage) -> None:
@@ -244,18 +244,18 @@ class NetworkSubscriptions:
         tell_available(self._context, link, image, link.images[image])
 
     def tell_unavailable(self, link: NetworkSubscription, image: PublicationImage) -> None:
-        """Announce the end of an image."""
+        """Announce that an image has become unavailable."""
         tell_unavailable(self._context, link, image)
 
     # ---- inside -----------------------------------------------------------------------------
 
     def _join(self, link: NetworkSubscription, image: PublicationImage) -> None:
-        """Link a subscription to an image that others have read already."""
+        """Link a subscription to an image that other subscribers have read already."""
         counter_id = self.allocate_position(link, image.session_id, image.stream.join_position())
         self.link_image(link, image, counter_id)
 
     def _close_link(self, link: NetworkSubscription) -> None:
-        """Drop all images of a subscription, and its hold on the endpoint."""
+        """Drop all images of a subscription, and its reference to the endpoint."""
         self._context.events.subscription_removed(
             link.stream_id, link.registration_id, link.channel
         )
@@ -273,7 +273,7 @@ class NetworkSubscriptions:
         channel: UdpChannel,
         params: NetworkSubscriptionParams,
     ) -> None:
-        """Refuse a subscription that wants a stream otherwise than one that is there."""
+        """Refuse a subscription whose options differ from those of another one to its stream."""
         check_receive_timestamps(channel, endpoint.channel)
         for link in self.links:
             if (

@@ -16,16 +16,16 @@ class PublicationImage:
     """One log that is filled from the network, with its counters.
 
     Attributes:
-        correlation_id: names the image and its log.
-        session_id: of the publication.
-        stream_id: of the publication.
-        endpoint: where it comes in.
+        correlation_id: the id of the image and its log.
+        session_id: the session of the publication.
+        stream_id: the stream of the publication.
+        endpoint: the endpoint that receives it.
         source_identity: ``host:port`` of the sender.
-        counter_ids: of the receiver's side, in the order in which they were allocated.
-        log: the log's file.
-        stream: what conductor and receiver do with it, native.
-        is_response_wanted: the publisher waits for a response channel.
-        is_released: the receiver has let go of it.
+        counter_ids: the counters of the receiver, in the order in which they were allocated.
+        log: the file of its log.
+        stream: the native part, which the conductor and the receiver work on.
+        is_response_wanted: whether the publisher waits for a response channel.
+        is_released: whether the receiver no longer uses it.
     """
 
     correlation_id: int
@@ -41,5 +41,5 @@ class PublicationImage:
 
     @property
     def image_id(self) -> int:
-        """Names the image."""
+        """The id of the image."""
         return self.correlation_id

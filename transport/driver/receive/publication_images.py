@@ -1,8 +1,8 @@
-"""Images of UDP streams: what the receiver reports of them, and their ends. Conductor only.
+"""Images of UDP streams, from the receiver's events to their ends; conductor only.
 
 Spec cnc-and-commands 15.2, 15.4; spec wire-protocol 8.5, 9.7, 11. INIT and ACTIVE images may lose
-untethered subscribers for a while; DRAINING ones end when all is consumed and the sender has been
-told long enough; LINGER keeps the log for clients.
+untethered subscribers for a while; DRAINING images end when all is consumed and the sender has been
+told for long enough; LINGER keeps the log for clients.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class PublicationImages:
     # ---- for the other half ------------------------------------------------------------------
 
     def find(self, correlation_id: int) -> ReceiveStream | None:
-        """The image of that id."""
+        """Return the image of an id."""
         found = self._find(correlation_id)
         return None if found is None else found.stream
 
     def reject(self, correlation_id: int, reason: str) -> bool:
-        """Have an image tell its sender why it is not wanted; False when there is none."""
+        """Reject an image and send the reason to its sender; return False when there is none."""
         found = self._find(correlation_id)
         if found is None:
             return False
@@ -78,7 +78,7 @@ class PublicationImages:
         return True
 
     def check_response_requested(self, correlation_id: int) -> None:
-        """Refuse a response publication whose image is unknown, or asked for no response.
+        """Refuse a response publication whose image is unknown, or wants no response.
 
         Raises:
             CommandError: with the reference's text.
@@ -93,9 +93,9 @@ class PublicationImages:
             )
 
     def set_response_session(self, correlation_id: int, session_id: int | None) -> None:
-        """Have an image tell its sender the session of the answer, or stop telling it.
+        """Announce to an image's sender the session that answers it, or stop announcing.
 
-        An image that is gone is no error.
+        An image that does not exist any more is no error.
         """
         found = self._find(correlation_id)
         if found is not None:
@@ -104,14 +104,14 @@ class PublicationImages:
     # ---- the receiver ---------------------------------------------------------------------------
 
     def on_receiver_events(self) -> int:
-        """Take what the receiver reports; returns a work count."""
+        """Handle the receiver's events; return a work count."""
         events = self._conductor.receiver.events()
         for event in events:
             self._on_event(event)
         return len(events)
 
     def report_refused_allocations(self) -> None:
-        """Record every image whose log did not get room for its next term."""
+        """Record an error for every image whose log had no space for its next term."""
         for image in self._images:
             code = image.stream.refused_allocation()
             if code:
@@ -123,7 +123,7 @@ class PublicationImages:
                 )
 
     def close(self) -> None:
-        """Let go of all logs; the receiver has ended."""
+        """Close all logs, once the receiver has ended."""
         for image in self._images:
             self._context.logs.free(image.log)
         self._images.clear()
@@ -131,13 +131,13 @@ class PublicationImages:
     # ---- timer events --------------------------------------------------------------------------
 
     def on_timer(self) -> None:
-        """Let every image have its timer event, the last one first."""
+        """Run the timer event of every image, the last one first."""
         for index in range(len(self._images) - 1, -1, -1):
             self._on_timer(self._images[index])
             self._end_if_over(index)
 
     def _end_if_over(self, index: int) -> None:
-        """Free everything of an image that neither clients nor the receiver have any more."""
+        """Free everything that belongs to an image which neither clients nor the receiver use."""
         image = self._images[index]
         if image.stream.state != DONE or not image.is_released:
             return
@@ -164,7 +164,7 @@ class PublicationImages:
         stream.on_timer(now_ns)
 
     def _to_linger(self, image: PublicationImage, now_ns: int) -> None:
-        """The image has ended: tell everybody who has it, and have the receiver let go of it."""
+        """End an image: tell every client that has it, and have the receiver release it."""
         image.stream.enter(LINGER, now_ns)
         if image.stream.is_revoked:
             self._context.events.image_revoked(
@@ -185,7 +185,7 @@ class PublicationImages:
         self._subscriptions.channels.close_if_unused(endpoint)
 
     def _to_done(self, image: PublicationImage, now_ns: int) -> None:
-        """Nobody reads it any more, or for too long: positions go."""
+        """Free the positions of an image that nobody reads any more, or that lingered too long."""
         image.stream.enter(DONE, now_ns)
         for link in self._subscriptions.with_image(image):
             self._subscriptions.unlink(link, image)
@@ -243,14 +243,14 @@ class PublicationImages:
                 )
 
     def _note(self, text: str, identity: Hashable) -> None:
-        """Record what a stranger may cause: his address tells no two entries apart."""
+        """Record an error that anybody can cause: the address does not make a separate entry."""
         self._context.errors.record_event(f"{_EVENT}{text}\n", identity)
 
     def _on_create(self, event: CreateImage) -> None:
-        """A session begins: make its image, or say that there is none."""
+        """Make the image of a new session, or tell the receiver that there is none."""
         endpoint = self._channels.of(event.endpoint)
         if endpoint is None or endpoint.is_closing:
-            return  # the receiver is about to give the endpoint back, and its sessions with it
+            return  # the receiver is about to release the endpoint, and its sessions with it
         is_made = False
         try:
             is_made = self._create(endpoint, event)
@@ -284,7 +284,7 @@ class PublicationImages:
         return True
 
     def _takes_a_datagram(self, endpoint: ReceiveChannelEndpoint, event: CreateImage) -> bool:
-        """Whether the window that images begin with is not shorter than the sender's MTU."""
+        """Return whether the initial window of images is at least the sender's MTU."""
         window = initial_window(endpoint, self._context.settings)
         if event.mtu <= window:
             return True
@@ -304,7 +304,7 @@ class PublicationImages:
                 return
 
     def _look_up(self, known: ReceiveChannelEndpoint, transport: ReceiveTransport) -> None:
-        """Look the control address of a silent source up again (spec wire-protocol 15.1)."""
+        """Resolve the control address of a silent source again (spec wire-protocol 15.1)."""
         for bound in known.transports:
             if bound.transport is transport and not bound.is_leaving:
                 break

@@ -1,8 +1,8 @@
-"""Receive channel endpoints: which there are, who shares them, when they close. Conductor only.
+"""Receive channel endpoints: they are opened, shared and closed here; conductor only.
 
 Spec wire-protocol 3, 4.4, 8.7; spec cnc-and-commands 15.1. An endpoint is open as long as a stream,
-a session, a response or an image refers to it. Then its status says closing, the receiver gives
-its transports back, and its sockets and counters go.
+a session, a response or an image refers to it. Then its status changes to closing, the receiver
+releases its transports, and its sockets and counters are freed.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ class ReceiveChannelEndpoint:
     """A receive channel endpoint.
 
     Attributes:
-        channel: that it was made for.
+        channel: the channel that it was made for.
         registration_id: of the subscription that it was made for.
-        endpoint: what the receiver works with.
-        status_id: its status counter.
-        rcvbuf_length, sndbuf_length: of its sockets in bytes, 0 for the system's.
-        transports: its sockets, those of destinations that are leaving included.
-        streams: subscriptions to all sessions of a stream, by stream id.
-        sessions: subscriptions to one session, by stream and session id.
-        responses: subscriptions that wait to be told their session.
-        image_count: images that come in here and do not linger yet.
-        is_closing: nothing refers to it; the receiver is about to give it back.
+        endpoint: the native part, which the receiver works on.
+        status_id: the id of its status counter.
+        rcvbuf_length, sndbuf_length: its socket buffers in bytes, 0 for the system's default.
+        transports: its sockets, including those of destinations that are being removed.
+        streams: the number of subscriptions to all sessions of a stream, by stream id.
+        sessions: the number of subscriptions to one session, by stream and session id.
+        responses: the number of response subscriptions that wait for their session.
+        image_count: the number of its images that do not linger yet.
+        is_closing: nothing refers to it, and the receiver is about to release it.
     """
 
     channel: UdpChannel
@@ -84,7 +84,7 @@ class ReceiveChannelEndpoint:
 
     @property
     def has_destinations(self) -> bool:
-        """Whether its sockets are those of destinations."""
+        """Whether its sockets belong to destinations."""
         return self.channel.control_mode is ControlMode.MANUAL
 
     @property
@@ -94,13 +94,13 @@ class ReceiveChannelEndpoint:
 
     @property
     def _local_data(self) -> SocketAddress:
-        """The control address as it was resolved last, else what the channel is bound to."""
+        """Return the control address as last resolved, else the address the channel is bound to."""
         if self.channel.has_explicit_control and not self.has_destinations and self.transports:
             return self.transports[0].control
         return self.channel.local_data
 
     def as_existing(self) -> ExistingEndpoint:
-        """As far as sharing goes."""
+        """Return the properties that decide whether a channel may share it."""
         return ExistingEndpoint(
             self.channel,
             self.channel.remote_data,
@@ -120,25 +120,25 @@ class ReceiveChannelEndpoints:
         self._open: dict[str, ReceiveChannelEndpoint] = {}
         self._by_endpoint: dict[ReceiveEndpoint, ReceiveChannelEndpoint] = {}
         self._next_receiver_id = conductor.context.random.getrandbits(64)
-        self._leaving = 0  # endpoints and destinations that the receiver is about to give back
+        self._leaving = 0  # endpoints and destinations that the receiver is about to release
 
     @property
     def is_closing(self) -> bool:
-        """Whether a socket is about to be closed whose port may be asked for again."""
+        """Whether a socket is about to be closed whose port the next command may ask for."""
         return self._leaving > 0
 
     def __iter__(self) -> Iterator[ReceiveChannelEndpoint]:
         return iter(list(self._by_endpoint.values()))
 
     def of(self, endpoint: ReceiveEndpoint) -> ReceiveChannelEndpoint | None:
-        """What the conductor knows of an endpoint; None once it is released."""
+        """Return the conductor's part of a native endpoint; None once it is released."""
         return self._by_endpoint.get(endpoint)
 
     def find(self, channel: UdpChannel) -> ReceiveChannelEndpoint | None:
-        """The endpoint that a channel shares, by tag, else by canonical form.
+        """Return the endpoint that a channel shares, by tag, else by canonical form.
 
         Raises:
-            CommandError: the tag is known, but with another control mode or other addresses.
+            CommandError: the tag matches, but the control mode or an address differs.
         """
         if channel.tag is not None:
             for known in self._open.values():
@@ -152,10 +152,10 @@ class ReceiveChannelEndpoints:
     def get_or_open(
         self, channel: UdpChannel, params: NetworkSubscriptionParams, registration_id: int
     ) -> ReceiveChannelEndpoint:
-        """The endpoint that a channel shares, or a new one.
+        """Return the endpoint that a channel shares, or open a new one.
 
         Raises:
-            ControlProtocolError: the channel asks for what the endpoint is not, the window does
+            ControlProtocolError: the channel's options differ from the endpoint's, the window does
                 not fit its socket, the socket does not open, or the endpoint is closing.
             CountersFullError: no counter is free; nothing is left behind.
         """
@@ -186,13 +186,14 @@ class ReceiveChannelEndpoints:
         *,
         is_waiting: bool,
     ) -> None:
-        """A subscription more: the first one of its kind has the receiver want its stream.
+        """Count a subscription; the first one of its kind makes the receiver want its stream.
 
         Args:
             known: the endpoint.
-            stream_id: listened to.
+            stream_id: the stream that is subscribed to.
             session_id: the only session to match; None for any.
-            is_waiting: a response subscription without a session yet: the receiver wants nothing.
+            is_waiting: whether it is a response subscription that has no session yet, so that the
+                receiver does not want anything for it.
         """
         if is_waiting:
             known.responses += 1
@@ -213,7 +214,7 @@ class ReceiveChannelEndpoints:
         *,
         is_waiting: bool,
     ) -> None:
-        """A subscription less; see `add_reference`. `close_if_unused` comes next."""
+        """Undo `add_reference` for one subscription; `close_if_unused` comes next."""
         if is_waiting:
             known.responses -= 1
         elif session_id is None:
@@ -228,7 +229,7 @@ class ReceiveChannelEndpoints:
                 self._conductor.receiver.remove_subscription(known.endpoint, stream_id, session_id)
 
     def close_if_unused(self, known: ReceiveChannelEndpoint) -> None:
-        """Close an endpoint that nothing refers to."""
+        """Close an endpoint to which nothing refers."""
         if known.is_used or known.is_closing:
             return
         known.is_closing = True
@@ -237,7 +238,7 @@ class ReceiveChannelEndpoints:
         self._conductor.receiver.remove_endpoint(known.endpoint)
 
     def on_endpoint_released(self, endpoint: ReceiveEndpoint) -> None:
-        """The receiver has given an endpoint back: its sockets and counters go."""
+        """Free the sockets and counters of an endpoint that the receiver has released."""
         known = self._by_endpoint.pop(endpoint, None)
         if known is not None:
             self._leaving -= 1
@@ -245,14 +246,14 @@ class ReceiveChannelEndpoints:
             self._context.events.receive_channel(known.channel, is_open=False)
 
     def remove_transport(self, known: ReceiveChannelEndpoint, bound: BoundTransport) -> None:
-        """Have the receiver give the transport of a destination back; its address is gone now."""
+        """Have the receiver release a destination's transport; its address counter is freed now."""
         bound.is_leaving = True
         self._leaving += 1
         self._context.free_counter(bound.counter_id)
         self._conductor.receiver.remove_destination(known.endpoint, bound.transport)
 
     def on_transport_released(self, endpoint: ReceiveEndpoint, transport: ReceiveTransport) -> None:
-        """The receiver has given a destination's transport back: its socket goes."""
+        """Close the socket of a destination whose transport the receiver has released."""
         known = self._by_endpoint.get(endpoint)
         if known is None:
             return
@@ -264,7 +265,7 @@ class ReceiveChannelEndpoints:
                 return
 
     def close(self) -> None:
-        """Close all sockets; the receiver has ended."""
+        """Close all sockets, once the receiver has ended."""
         for known in self._by_endpoint.values():
             for bound in known.transports:
                 self.sockets.close_socket(bound)
@@ -347,7 +348,7 @@ class ReceiveChannelEndpoints:
             del self._open[known.channel.canonical_form]
 
     def _take_receiver_id(self) -> int:
-        """The next of the driver's receiver ids, an int64 (spec wire-protocol 8.2)."""
+        """Return the next of the driver's receiver ids, an int64 (spec wire-protocol 8.2)."""
         taken = self._next_receiver_id
         self._next_receiver_id = (taken + 1) % _INT64_MODULUS
         return taken - _INT64_MODULUS if taken >= _INT64_MODULUS // 2 else taken

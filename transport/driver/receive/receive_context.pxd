@@ -1,4 +1,4 @@
-"""What every part of the receiver uses in a cycle: time, counters, frames to be sent."""
+"""State that all parts of the receiver use in a cycle: time, counters, frames to be sent."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 
@@ -22,7 +22,7 @@ cdef enum:
     ANSWER_LIMIT = 64
     ANSWER_BYTES = 8192
     LONGEST_ANSWER = 1064       # an error frame with its longest text
-    # What a setup may ask for.
+    # The limits of what a setup may ask for.
     TERM_LENGTH_MIN = 65536
     TERM_LENGTH_MAX = 1 << 30
     MESSAGE_LENGTH_MAX = 1 << 24
@@ -56,7 +56,7 @@ ctypedef struct status_t:
 cdef class ReceiveContext:
     cdef receive_counters_t counters
     cdef int64_t now_ns
-    # The last answer that the system refused, for the conductor to be told; NULL: none.
+    # The last answer that the system refused, to be reported to the conductor; NULL: none.
     cdef void* refused_transport
     cdef address_t refused_destination
     cdef int refused_errno
@@ -72,8 +72,8 @@ cdef class ReceiveContext:
         self, ReceiveTransport transport, const address_t* destination
     ) noexcept nogil
     cdef void _wrote(self, int32_t length) noexcept nogil
-    # Frames leave together, those for one address through one transport in one call; `flush`
-    # at the end of a cycle.
+    # Frames are collected: those for one address through one transport leave in one call, and
+    # `flush` sends the rest at the end of a cycle.
     cdef void flush(self) noexcept nogil
     cdef void send_status(
         self,
@@ -82,7 +82,7 @@ cdef class ReceiveContext:
         const address_t* destination,
         const status_t* status,
     ) noexcept nogil
-    # Setup-eliciting (8.3): to the group, the explicit control or where a packet came from.
+    # Setup-eliciting (8.3): to the group, the explicit control or the source of a packet.
     cdef void elicit(
         self,
         TransportSet endpoint,
@@ -134,7 +134,7 @@ cdef inline int64_t elapsed(int64_t since_ns, int64_t now_ns) noexcept nogil:
 
 
 cdef inline bint is_sound_setup(const setup_t* setup) noexcept nogil:
-    """Whether a log can be made of it: a setup comes from anybody."""
+    """Return whether a log can be made from a setup, which anybody may have sent."""
     cdef int32_t longest
     if (
         not TERM_LENGTH_MIN <= setup.term_length <= TERM_LENGTH_MAX
@@ -154,7 +154,7 @@ cdef inline bint is_sound_setup(const setup_t* setup) noexcept nogil:
 cdef inline void stamp_message(
     uint8_t* data, int32_t length, int32_t offset, int64_t epoch_ns
 ) noexcept nogil:
-    """A timestamp into the first frame of a message, where it has room (spec wire-protocol 16)."""
+    """Write a timestamp into a message's first frame, if it has room (spec wire-protocol 16)."""
     cdef int64_t at = <int64_t> DATA_HEADER_LENGTH + offset
     if (
         data[FLAGS_OFFSET] & FLAG_BEGIN

@@ -1,6 +1,6 @@
-"""What every part of the receiver uses in a cycle: time, counters, frames to be sent.
+"""State that all parts of the receiver use in a cycle: time, counters, frames to be sent.
 
-Control frames are small and many of them go to the same sender: they are collected and leave in
+Control frames are small, and many of them go to the same sender: they are collected and leave in
 as few calls as they have destinations (spec wire-protocol 2.6 to 2.10, 8.3, 9.6).
 """
 
@@ -37,12 +37,12 @@ cdef void add_to(int64_t* counter, int64_t amount) noexcept nogil:
 
 
 cdef class ReceiveContext:
-    """Counters and the frames that a receiver sends in one cycle; native code only."""
+    """The counters, and the frames that a receiver sends in one cycle; for native code only."""
     def __init__(self, CountersReader counters not None) -> None:
         """Make the context of one receiver.
 
         Args:
-            counters: holds the system counters under their fixed ids.
+            counters: the counters of the driver, with the system counters at their fixed ids.
         """
         self._reader = counters
         self.counters.bytes_received = self._address(SystemCounter.BYTES_RECEIVED)
@@ -79,7 +79,7 @@ cdef class ReceiveContext:
         return self._bytes + self._used
 
     cdef void _wrote(self, int32_t length) noexcept nogil:
-        """One more frame; those of one length in a row are one run that the kernel cuts."""
+        """Count one more frame; frames of one length in a row are one run that the kernel cuts."""
         cdef outgoing_t* message
         if self._count > 0 and self._messages[self._count - 1].segment == length:
             self._messages[self._count - 1].length += length

@@ -1,7 +1,7 @@
-"""Network destinations of multi-destination subscriptions (spec wire-protocol 13). Conductor only.
+"""UDP destinations of multi-destination subscriptions (spec wire-protocol 13), conductor only.
 
-Each has a socket and a local address counter of its own. ``aeron:ipc`` and ``aeron-spy:``
-destinations are ordinary links of their media under the same registration id.
+Each destination has a socket and a local address counter of its own. ``aeron:ipc`` and
+``aeron-spy:`` destinations are ordinary links of their media with the same registration id.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class ReceiveDestinations:
         self._sockets = channels.sockets
 
     def add(self, known: ReceiveChannelEndpoint, registration_id: int, channel: UdpChannel) -> None:
-        """Open a socket for a destination; the same one twice is two of them, where it can bind.
+        """Open a socket for a destination; adding it again opens another, where that can bind.
 
         Args:
             known: the endpoint, whose buffer lengths the socket takes.
-            registration_id: of the subscription.
-            channel: of the destination.
+            registration_id: the id of the subscription.
+            channel: the channel of the destination.
 
         Raises:
-            ControlProtocolError: a channel that no destination may have, or a socket that does
-                not open.
-            ConfigurationError: the endpoint has as many destinations as it may have.
+            ControlProtocolError: no destination may have such a channel, or the socket does not
+                open.
+            ConfigurationError: the endpoint has the maximum number of destinations already.
             CountersFullError: no counter is free.
         """
         check_receive_destination(channel.uri, channel.original)
@@ -62,10 +62,10 @@ class ReceiveDestinations:
         self._receiver.add_destination(known.endpoint, bound.transport)
 
     def remove(self, known: ReceiveChannelEndpoint, channel: UdpChannel) -> None:
-        """Let go of the first destination with that canonical form, if there is one.
+        """Remove the first destination with the channel's canonical form, if there is one.
 
         Raises:
-            ControlProtocolError: a channel that no destination may have.
+            ControlProtocolError: no destination may have such a channel.
         """
         for bound in known.transports:
             if not bound.is_leaving and bound.channel.canonical_form == channel.canonical_form:

@@ -10,7 +10,7 @@ cdef class ReceiveEndpoint(TransportSet):
     cdef readonly DataPacketDispatcher dispatcher
     cdef readonly int32_t channel_timestamp_offset
     cdef readonly int32_t media_timestamp_offset
-    cdef readonly bint stamps       # either offset is given
+    cdef readonly bint stamps       # whether one of the offsets is given
     # The conductor's: transports by index, and those that the receiver is to start with.
     cdef dict _transports
     cdef void* held[MAX_TRANSPORTS]

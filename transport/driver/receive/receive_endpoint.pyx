@@ -24,7 +24,7 @@ def _checked_offset(name: str, offset: int) -> int:
 
 
 cdef class ReceiveEndpoint(TransportSet):
-    """A receive channel endpoint: transports, the streams wanted from them, who answers."""
+    """A receive channel endpoint: its transports, wanted streams and images, and receiver id."""
     def __init__(
         self,
         receiver_id,
@@ -36,20 +36,20 @@ cdef class ReceiveEndpoint(TransportSet):
         channel_timestamp_offset=NO_OFFSET,
         media_timestamp_offset=NO_OFFSET,
     ):
-        """Made by the conductor, turned by the receiver after `Receiver.add_endpoint`.
+        """Make an endpoint; the receiver runs it after `Receiver.add_endpoint`.
 
         Args:
             receiver_id: int64, of this endpoint alone: the driver's base plus a running number.
-            transports: exactly one; of a multi-destination endpoint, those there are already.
-            group_tag: int64 sent with status messages and errors, None for none.
-            multi_destination: control-mode=manual: transports come and go.
+            transports: exactly one; for a multi-destination endpoint, those that exist already.
+            group_tag: the int64 sent with status messages and errors, None for none.
+            multi_destination: whether control-mode is manual, so that transports come and go.
             session_limit: `aeron.driver.stream.session.limit`: images a stream may have.
-            channel_timestamp_offset: `channel-rcv-ts-offset`: into the payload, -8 for the
+            channel_timestamp_offset: `channel-rcv-ts-offset`: an offset in the payload, -8 for the
                 reserved value, -1 for none.
             media_timestamp_offset: `media-rcv-ts-offset`, likewise; the ports need `timestamps`.
 
         Raises:
-            ConfigurationError: not one transport, or an index used twice.
+            ConfigurationError: there is not exactly one transport, or an index is used twice.
         """
         super().__init__(receiver_id, group_tag=group_tag, multi_destination=multi_destination)
         self.dispatcher = DataPacketDispatcher(session_limit)
@@ -70,14 +70,14 @@ cdef class ReceiveEndpoint(TransportSet):
 
     @property
     def transports(self):
-        """Those that the conductor has given it, in the order of their indexes."""
+        """The transports that the conductor has added, in the order of their indexes."""
         return tuple(self._transports[index] for index in sorted(self._transports))
 
     def free_index(self):
-        """The lowest index no transport has, for the next destination.
+        """Return the lowest index that no transport has, for the next destination.
 
         Raises:
-            ConfigurationError: it has as many transports as it may have.
+            ConfigurationError: it has the maximum number of transports.
         """
         for index in range(MAX_TRANSPORTS):
             if index not in self._transports:
@@ -91,13 +91,13 @@ cdef class ReceiveEndpoint(TransportSet):
             self.held_count += 1
 
     def hold(self, ReceiveTransport transport not None):
-        """Note a transport; the receiver's methods do."""
+        """Record a transport; only methods of the receiver call this."""
         if transport.index in self._transports:
             raise ConfigurationError(f"there is a transport of index {transport.index} already")
         self._transports[transport.index] = transport
 
     def drop(self, ReceiveTransport transport not None):
-        """Forget a transport; the receiver's methods do."""
+        """Forget a transport; only methods of the receiver call this."""
         if self._transports.get(transport.index) is not transport:
             raise ConfigurationError(f"transport {transport.index} is not of this endpoint")
         del self._transports[transport.index]

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LocalAddressCounter:
-    """A counter that waits for the address of a socket.
+    """A counter that is allocated before a socket is bound to its address.
 
     Attributes:
-        counter_id: of the counter.
-        status_id: status counter of the endpoint.
+        counter_id: the id of the counter.
+        status_id: the id of the endpoint's status counter.
     """
 
     counter_id: int
@@ -45,14 +45,14 @@ class BoundTransport:
     """An open socket of an endpoint.
 
     Attributes:
-        transport: what the receiver works with.
-        channel: of the endpoint or destination.
-        address: that was asked for, with the port that was chosen for it out of a range.
-        control: where a source with an explicit control address is; names may have been resolved
-            again since.
-        local_text: what it is bound to, as clients see it.
-        counter_id: its local address counter.
-        is_leaving: a destination that has been removed; the receiver is about to give it back.
+        transport: the native part, which the receiver works on.
+        channel: the channel of the endpoint or destination.
+        address: the address asked for, with the port that was chosen for it from a range.
+        control: the address of a source with explicit control; names may have been resolved again
+            since.
+        local_text: the bound address, as clients see it.
+        counter_id: the id of its local address counter.
+        is_leaving: whether its destination was removed and the receiver is about to release it.
     """
 
     transport: ReceiveTransport
@@ -74,11 +74,11 @@ class ReceiveSockets:
         )
 
     def prepare(self, status_id: int, registration_id: int) -> LocalAddressCounter:
-        """Allocate the counter of an address, to be given to `open` or freed.
+        """Allocate the counter of an address; the caller passes it to `open` or frees it.
 
         Args:
-            status_id: status counter of the endpoint.
-            registration_id: of the subscription.
+            status_id: the id of the endpoint's status counter.
+            registration_id: the id of the subscription.
 
         Raises:
             CountersFullError: no counter is free.
@@ -98,18 +98,18 @@ class ReceiveSockets:
         *,
         media_timestamps: bool,
     ) -> BoundTransport:
-        """Open a socket and show what it is bound to.
+        """Open a socket, and show in the counter which address it is bound to.
 
         Args:
             prepared: the counter of its address; the caller frees it when this fails.
-            index: of the transport in its endpoint.
-            channel: of the endpoint or destination.
-            rcvbuf: length of the receive buffer in bytes, 0 for the system's.
-            sndbuf: length of the send buffer in bytes, 0 for the system's.
-            media_timestamps: whether the kernel says when each datagram came.
+            index: the index of the transport in its endpoint.
+            channel: the channel of the endpoint or destination.
+            rcvbuf: length of the receive buffer in bytes, 0 for the system's default.
+            sndbuf: length of the send buffer in bytes, 0 for the system's default.
+            media_timestamps: whether the kernel gives the time at which each datagram arrived.
 
         Raises:
-            CommandError: the socket cannot be opened, in the reference's words.
+            CommandError: the socket cannot be opened; the text is the reference's.
         """
         ttl = multicast_ttl(channel, self._context.settings) if channel.is_multicast else 0
         try:
@@ -140,7 +140,7 @@ class ReceiveSockets:
             raise
 
     def close_socket(self, bound: BoundTransport) -> None:
-        """Close a socket that the receiver does not have (any more), and free its port."""
+        """Close a socket that the receiver does not use, and free its port."""
         bound.transport.port.close()
         self._ports.release(bound.address)
 
@@ -168,6 +168,6 @@ class ReceiveSockets:
 
 
 def as_pair(address: SocketAddress) -> Address:
-    """The form that ports take: a numeric host, with the scope where it has one."""
+    """Return the form that ports take: a numeric host, with the scope where it has one."""
     host = f"{address.ip}%{address.scope}" if address.scope else str(address.ip)
     return host, address.port

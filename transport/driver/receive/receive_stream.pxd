@@ -1,4 +1,4 @@
-"""The log of one session of one stream from the network, for receiver and conductor."""
+"""The image of one session of one stream from the network, for receiver and conductor."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -33,7 +33,7 @@ cdef enum image_state:
     IMAGE_DONE = 4
 
 
-# What one agent writes all the time is a cache line away from what the other one reads.
+# Fields that one agent writes often are a cache line away from those that the other one reads.
 cdef class ReceiveStream(DriverStream):
     # ---- set once
     cdef readonly int32_t session_id
@@ -50,12 +50,12 @@ cdef class ReceiveStream(DriverStream):
     cdef address_t _control
     cdef int32_t _transport_index
     cdef bint _reliable
-    cdef bint _measures             # the strategy may want round trips: ask it every cycle
+    cdef bint _measures             # the strategy may measure round trips: ask it every cycle
 
     # ---- the conductor writes, the receiver reads
     cdef int64_t _conductor_line[8]
-    cdef int64_t change             # moves with everything published below
-    cdef int64_t _room_limit        # positions below it have room on disk
+    cdef int64_t change             # changes with every field published below
+    cdef int64_t _room_limit        # positions below it have space on disk
     cdef int64_t _response_session  # a session id, INT64_MIN for none
     cdef int64_t _status_begin
     cdef int64_t _status_position
@@ -77,11 +77,11 @@ cdef class ReceiveStream(DriverStream):
 
     # ---- the receiver's own
     cdef int64_t _own_line[8]
-    cdef int64_t wake_ns            # the next cycle that has something to do, if nothing changes
+    cdef int64_t wake_ns            # the next cycle with work to do, if nothing changes before
     cdef int64_t change_seen
     cdef int64_t _status_deadline_ns
     cdef int64_t _last_packet_ns
-    cdef int64_t _hwm_reached       # what the counter is to show next
+    cdef int64_t _hwm_reached       # the next value of the counter
     cdef int64_t _filled_to         # end of the last gap that was filled
     cdef int64_t _status_seen
     cdef int64_t _loss_seen
@@ -91,14 +91,14 @@ cdef class ReceiveStream(DriverStream):
     cdef ImageConnections connections
     cdef int64_t _last_line[8]
 
-    # The receiver took it, or starts to let it drain; `deactivate` may be called again.
+    # The receiver takes the image, or lets it drain; `deactivate` may be called again.
     cdef void activate(self, int64_t now_ns) noexcept nogil
     cdef void deactivate(self, int64_t now_ns) noexcept nogil
     cdef void silence(self) noexcept nogil
     cdef bint is_active(self) noexcept nogil
     cdef bint has_ended(self) noexcept nogil
     cdef bint was_revoked(self) noexcept nogil
-    # A DATA or PAD datagram of at least a header, of this session and stream.
+    # Handles a DATA or PAD datagram of at least a header, of this session and stream.
     cdef void on_packet(
         self,
         ReceiveContext context,
@@ -107,7 +107,7 @@ cdef class ReceiveStream(DriverStream):
         int32_t length,
         const address_t* source,
     ) noexcept nogil
-    # After the last of some packets in a row: the conductor sees how far the image is.
+    # Follows the last of several packets: shows the conductor the high-water mark.
     cdef void publish_hwm(self) noexcept nogil
     cdef void on_setup(
         self, ReceiveContext context, int32_t index, const address_t* source
@@ -118,10 +118,10 @@ cdef class ReceiveStream(DriverStream):
         self, ReceiveContext context, ReceiveTransport transport
     ) noexcept nogil
     cdef void drop_transport(self, ReceiveContext context, int32_t index) noexcept nogil
-    # A cycle of the receiver that has something to do; returns a work count, or -1 when
-    # nothing was heard for the liveness timeout.
+    # Runs a cycle of the receiver that has work to do; returns a work count, or -1 when no
+    # frame has come for the liveness timeout.
     cdef int work(self, ReceiveContext context) noexcept nogil
-    # The last frame of an image whose publication was revoked.
+    # Sends the last frame of an image whose publication was revoked.
     cdef void send_last_status(self, ReceiveContext context) noexcept nogil
     cdef void _on_heartbeat(
         self,
@@ -173,5 +173,5 @@ cdef class ReceiveStream(DriverStream):
 
 
 cdef inline bint has_nothing_to_do(ReceiveStream image, int64_t now_ns) noexcept nogil:
-    """Whether `work` would return at once; touches two cache lines of the image."""
+    """Return whether `work` would return at once; it reads two cache lines of the image."""
     return image.wake_ns - now_ns > 0 and load_acquire_i64(&image.change) == image.change_seen

@@ -1,10 +1,10 @@
-"""An image as its two threads see it: datagrams in, status messages and NAKs out, what is missing.
+"""An image for its two threads: datagrams come in, status messages and NAKs go out.
 
 Spec wire-protocol 8.5, 9 to 11, 13; spec log-buffers 15. The receiver writes datagrams into the log
-and answers; the conductor walks what was rebuilt, finds gaps, decides on window and end. Each field
-has one writer. What the conductor decides (window, loss) reaches the receiver by two counters each:
-it writes `begin`, the values, `end`; a reader takes the values when both counters are the same.
-Positions of subscribers come from clients: they are believed only as far as data can have been
+and answers them; the conductor scans the log, finds gaps and decides on the window and the end.
+Each field has one writer. The conductor's decisions (window, loss) reach the receiver through two
+counters each: it writes `begin`, the values, `end`; a reader takes the values when both counters
+are equal. Subscriber positions come from clients and are believed only as far as data can have been
 received.
 """
 
@@ -102,9 +102,9 @@ DRAINING = IMAGE_DRAINING
 LINGER = IMAGE_LINGER
 DONE = IMAGE_DONE
 
-# Status messages that a draining image still sends, so that one of them arrives.
+# The number of status messages that a draining image still sends, so that one of them arrives.
 cdef int64_t _LAST_STATUS_MESSAGES = 5
-# Loss report entries: none yet, and none any more.
+# Values of a loss report entry: none yet, and none any more.
 cdef int64_t _NO_ENTRY = -1
 cdef int64_t _NO_REPORT = -2
 
@@ -117,41 +117,41 @@ cdef int64_t* _address(CountersReader counters, int32_t counter_id) except NULL:
 
 
 cdef class ReceiveStream(DriverStream):
-    """The image of one session of one stream: its log, what is missing of it, who is told.
+    """The image of one session of one stream: its log, its missing data, its subscribers.
 
-    Its life: the receiver makes it ACTIVE when it takes it, and DRAINING at the end of stream, when
-    it hears nothing for the liveness timeout, or when nothing subscribes to it any more. At a timer
-    event with `linger_is_due` the conductor enters LINGER and calls `Receiver.remove_image`; with
-    `done_is_due` and `ImageReleased` received it enters DONE and frees log and counters.
+    The receiver makes it ACTIVE when it takes it, and DRAINING at the end of stream, after the
+    liveness timeout without a frame, or when no subscription wants it any more. At a timer event
+    with `linger_is_due` the conductor enters LINGER and calls `Receiver.remove_image`; with
+    `done_is_due` and after `ImageReleased` it enters DONE and frees log and counters.
 
-    The conductor makes it, turns it (as a `DriverStream`) and ends it; between
+    The conductor makes it, runs it (as a `DriverStream`) and ends it; between
     `Receiver.add_image` and the event `ImageReleased` the receiver writes into it. Making it
-    allocates the room of the first term that data may enter.
+    allocates the disk space of the first term that data may enter.
 
     Args:
         logs: the image's log, all zeros.
-        counters: holds the counters named by the ids; kept alive. Hwm and rcv-pos are set to
-            the initial position here.
+        counters: the counters to which the ids refer; kept alive. Hwm and rcv-pos are set to the
+            initial position here.
         endpoint: the `ReceiveEndpoint` that answers for it.
-        clock: of the driver, for the loss report.
+        clock: the driver's clock, for the loss report.
         transport_index: of the transport that received the SETUP.
-        control: where status messages go, of the event `CreateImage`.
+        control: the address for status messages, from the event `CreateImage`.
         rcv_hwm_id, rcv_pos_id, rcv_naks_sent_id: counter ids.
-        initial_position: of the SETUP, in bytes.
-        subscribers: positions of its subscribers, `image.subscribers` from then on.
-        feedback_delay: when gaps are reported; `StaticDelay.unreliable()` if not reliable.
-        congestion: the window.
-        loss_report: where losses are noted, None for nowhere.
-        channel: of the subscription, for the loss report.
-        source: identity of the source, for the loss report.
-        reliable: gaps are reported; else they are filled.
-        sparse: room on disk is allocated before the window lets data in.
+        initial_position: the position of the SETUP in bytes.
+        subscribers: the positions of its subscribers, kept as `image.subscribers`.
+        feedback_delay: the delays of NAKs; `StaticDelay.unreliable()` if not reliable.
+        congestion: the congestion control, which decides on the window.
+        loss_report: records its losses, None for no record.
+        channel: the subscription's channel, for the loss report.
+        source: the identity of the source, for the loss report.
+        reliable: whether gaps are reported; if not, they are filled.
+        sparse: whether disk space is allocated before the window lets data in.
         status_message_timeout_ns: `aeron.rcv.status.message.timeout`.
         image_liveness_timeout_ns: `aeron.image.liveness.timeout`.
 
     Raises:
-        IndexError: no such counter.
-        ConfigurationError: an address, position or index that is none.
+        IndexError: a counter id does not exist.
+        ConfigurationError: an address, position or index is not valid.
     """
 
     def __cinit__(
@@ -246,7 +246,7 @@ cdef class ReceiveStream(DriverStream):
     cdef void deactivate(self, int64_t now_ns) noexcept nogil:
         if self._phase >= IMAGE_DRAINING:
             return
-        # An end that is known but not reached yet would be told a sender that still repairs.
+        # An end that is known but not reached yet would mislead a sender that still repairs.
         if not self._ended or load_acquire_i64(self._rcv_pos) >= load_plain_i64(self._hwm):
             self._status_ends = True
             self._status_deadline_ns = _later(now_ns, -1)
@@ -255,7 +255,7 @@ cdef class ReceiveStream(DriverStream):
         store_release_i32(&self._phase, IMAGE_DRAINING)
 
     cdef void silence(self) noexcept nogil:
-        """A younger image of the same session answers from now on."""
+        """Stop answering, because a younger image of the same session answers from now on."""
         self._status_enabled = False
 
     cdef bint is_active(self) noexcept nogil:
@@ -303,7 +303,7 @@ cdef class ReceiveStream(DriverStream):
         if heartbeat:
             self._on_heartbeat(context, index, position, data[FLAGS_OFFSET], source)
         elif position < max(self._filled_to, load_acquire_i64(self._rcv_pos)):
-            # Known or filled already: whatever it claims to reach over lies there for readers.
+            # Known or filled already: readers may be reading the bytes that it claims to cover.
             self.connections.heard(index, source, context.now_ns)
             proposed = 0
         elif insert_datagram(self._log, position, data, length) == INSERT_REFUSED:
@@ -351,7 +351,7 @@ cdef class ReceiveStream(DriverStream):
         self._congestion.on_rtt(context.now_ns, elapsed(rttm.reception_delta_ns, away_ns))
 
     cdef bint is_of(self, ReceiveStream other) noexcept nogil:
-        """Whether both are images of one session at one endpoint."""
+        """Return whether both are images of one session at one endpoint."""
         return (
             self.session_id == other.session_id
             and self.stream_id == other.stream_id
@@ -361,7 +361,7 @@ cdef class ReceiveStream(DriverStream):
     cdef void add_transport(
         self, ReceiveContext context, ReceiveTransport transport
     ) noexcept nogil:
-        """A new destination: answered at once where its address is known, else when it speaks."""
+        """Add a destination; its source is answered once its address is known."""
         if transport.has_group:
             self.connections.ensure(transport.index, &transport.group, context.now_ns)
         elif transport.has_control:
@@ -415,7 +415,7 @@ cdef class ReceiveStream(DriverStream):
         window = load_plain_i32(&self._status_window)
         fence_acquire()
         if load_plain_i64(&self._status_begin) != end:
-            self.change_seen -= 1  # it is being written: look again in the next cycle
+            self.change_seen -= 1  # a write is under way: look again in the next cycle
             return 0
         if timed_out:
             response = load_acquire_i64(&self._response_session)
@@ -504,7 +504,7 @@ cdef class ReceiveStream(DriverStream):
         gap.length = load_plain_i32(&self._loss.length)
         fence_acquire()
         if load_plain_i64(&self._loss_begin) != end:
-            self.change_seen -= 1  # it is being written: look again in the next cycle
+            self.change_seen -= 1  # a write is under way: look again in the next cycle
             return 0
         self._loss_seen = end
         self._report_gap(context, &gap)
@@ -583,7 +583,7 @@ cdef class ReceiveStream(DriverStream):
         rebuilt = max(rebuilt, found.rebuild_position)
         if rebuilt > received:
             store_release_i64(self._rcv_pos, rebuilt)
-        # Nothing is repaired any more in a revoked stream: asking would be without end.
+        # A revoked stream repairs nothing any more: NAKs would never end.
         if found.report and not publication_is_revoked(self._log):
             self._publish_loss(&found.gap)
             self._account_loss(&found.gap)
@@ -609,15 +609,15 @@ cdef class ReceiveStream(DriverStream):
         return work_count
 
     cdef int64_t _believed(self, int64_t position, int64_t hwm) noexcept nogil:
-        """A subscriber may be past the high-water mark by a padding frame, so to the term's end."""
+        """Bound a position by the end of the mark's term: padding may lead past the mark."""
         cdef int64_t mask = self._log.term_mask
         return min(position, (hwm + mask) & ~mask)
 
     cdef int32_t _window_with_room(self, int64_t position, int32_t window) noexcept nogil:
-        """What of a window has room on disk; the receiver inserts no farther than that.
+        """Return the part of a window that has disk space; the receiver inserts no farther.
 
-        A sender that is led by other receivers may be ahead of this window, by half a term at
-        most: there is always room for one more window behind what was received.
+        A sender that follows other receivers may be ahead of this window by half a term at most, so
+        there is always space for one more window behind the data received.
         """
         cdef int64_t limit = max(position, load_plain_i64(self._rcv_pos)) + self._max_window
         limit = self.granted(min(limit, position + self._log.term_length // 2))
@@ -627,7 +627,7 @@ cdef class ReceiveStream(DriverStream):
         return <int32_t> max(<int64_t> 0, min(limit, <int64_t> window))
 
     cdef bint _opens(self, int64_t position, int32_t window) noexcept nogil:
-        """Whether another window says something else than where the room ends, as before."""
+        """Return whether a window differs from one that ends, as before, where the space ends."""
         return window != self._next_window and (
             position + window != self._next_status_position + self._next_window
         )
@@ -666,7 +666,7 @@ cdef class ReceiveStream(DriverStream):
             self._loss_report.add_loss(self._loss_entry, bytes_lost, self._clock.epoch_ms())
 
     cdef void _first_loss(self, int32_t bytes_lost) noexcept nogil:
-        """Once an image: the entry with its texts is written with the GIL."""
+        """Write the image's entry, with its texts, to the loss report; it needs the GIL, once."""
         self._loss_entry = _NO_REPORT
         with gil:
             entry = self._loss_report.create_entry(
@@ -683,7 +683,7 @@ cdef class ReceiveStream(DriverStream):
     # ---- timer events ---------------------------------------------------------------------------
 
     cdef bint needs_control(self, int64_t now_ns) noexcept nogil:
-        """Whether clients are to be told of its end or of an untethered subscriber's."""
+        """Return whether clients have to be told of its end or of an untethered subscriber's."""
         cdef int32_t state = self._state()
         if state == IMAGE_ACTIVE:
             return self._linger_is_due(now_ns) or self.subscribers.any_due(
@@ -694,7 +694,7 @@ cdef class ReceiveStream(DriverStream):
         return state == IMAGE_LINGER and self._done_is_due(now_ns)
 
     cdef void tick(self, int64_t now_ns) noexcept nogil:
-        """Ask the disk again, note which untethered subscribers keep up."""
+        """Retry disk space, and note the untethered subscribers that keep up."""
         if self._state() == IMAGE_ACTIVE:
             self.retry_allocation()
             self.subscribers.note_active(self._untethered_limit(), now_ns)
@@ -735,13 +735,13 @@ cdef class ReceiveStream(DriverStream):
 
     @property
     def state_since_ns(self) -> int:
-        """When the state was entered; DRAINING: by the receiver's clock, which is the same."""
+        """The time at which the state was entered, by the clock of both threads."""
         if self._conductor_state:
             return self._conductor_state_since_ns
         return self._draining_since_ns
 
     def enter(self, state: int, now_ns: int) -> None:
-        """Go on to LINGER or DONE.
+        """Change to LINGER or DONE.
 
         Raises:
             ValueError: the state is not a later one of these two.
@@ -753,7 +753,7 @@ cdef class ReceiveStream(DriverStream):
 
     @property
     def is_end_of_stream(self) -> bool:
-        """All its sources have ended; the log says where."""
+        """Whether all its sources have ended; the log holds the position of the end."""
         return load_acquire_i32(&self._ended) != 0
 
     @property
@@ -762,55 +762,56 @@ cdef class ReceiveStream(DriverStream):
 
     @property
     def is_drained(self) -> bool:
-        """All subscribers have consumed what was rebuilt."""
+        """Whether all subscribers have consumed the rebuilt data."""
         return self.subscribers.all_reached(load_plain_i64(self._rcv_pos))
 
     def linger_is_due(self, now_ns: int) -> bool:
-        """Whether the timer is to end it: DRAINING, drained and five status message timeouts
-        old; or revoked.
+        """Return whether the timer has to end it.
+
+        That is so when it is revoked, or DRAINING, drained and five status message timeouts old.
         """
         return self._linger_is_due(now_ns)
 
     def done_is_due(self, now_ns: int) -> bool:
-        """Whether LINGER is over: no subscribers left, or the liveness timeout has passed."""
+        """Return whether LINGER is over: no subscriber is left, or the liveness timeout is past."""
         return self._done_is_due(now_ns)
 
     def accepts_subscribers(self) -> bool:
-        """INIT, ACTIVE, or DRAINING and not drained."""
+        """Return whether it is INIT, ACTIVE, or DRAINING and not drained."""
         cdef int32_t state = self._state()
         return state < IMAGE_DRAINING or (state == IMAGE_DRAINING and not self.is_drained)
 
     def join_position(self) -> int:
-        """Where a new subscriber starts: the lowest of rcv-pos and all subscriber positions."""
+        """Return where a new subscriber starts: the lowest of rcv-pos and subscriber positions."""
         cdef int64_t fastest
         cdef int64_t slowest = self.subscribers.lowest(&fastest)
         cdef int64_t received = load_plain_i64(self._rcv_pos)
         return received if slowest < 0 else min(slowest, received)
 
     def untethered_limit(self) -> int:
-        """Position that an untethered subscriber must be past (spec wire-protocol 11)."""
+        """Return the position that untethered subscribers must be past (spec wire-protocol 11)."""
         return self._untethered_limit()
 
     @property
     def rebuild_position(self) -> int:
-        """All before it has been received: rcv-pos."""
+        """The position before which everything has been received: rcv-pos."""
         return load_acquire_i64(self._rcv_pos)
 
     @property
     def hwm_position(self) -> int:
-        """The farthest byte received: rcv-hwm."""
+        """The end of the farthest data received: rcv-hwm."""
         return load_acquire_i64(self._hwm)
 
     @property
     def window_length(self) -> int:
-        """Of the status message scheduled last."""
+        """The window of the status message that was scheduled last, in bytes."""
         return self._next_window
 
     def reject(self, reason: str) -> None:
-        """Answer with error frames from now on, until it times out.
+        """Send error frames to the source from now on, until the image times out.
 
         Args:
-            reason: for the publication's clients, ASCII; cut after 1023 bytes.
+            reason: the text for the publication's clients, ASCII; cut after 1023 bytes.
         """
         cdef const uint8_t[::1] text
         if self.is_rejected:
@@ -827,7 +828,7 @@ cdef class ReceiveStream(DriverStream):
 
     @property
     def response_session_id(self) -> int | None:
-        """Announced with every timed status message; None stops it."""
+        """The session announced with every timed status message; None announces nothing."""
         if self._response_session == INT64_MIN:
             return None
         return self._response_session

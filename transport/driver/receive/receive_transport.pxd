@@ -1,4 +1,4 @@
-"""Ports of a receive endpoint, for native code."""
+"""The ports of a receive endpoint, for native code."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -12,7 +12,7 @@ cdef class ReceiveTransport:
     cdef readonly int32_t index
     cdef readonly DatagramPort port
     cdef readonly object explicit_control
-    cdef int descriptor             # for poll(2), -1 when it says nothing of what is there
+    cdef int descriptor             # for poll(2), -1 when polling it does not show all input
     cdef readonly object control_group
     cdef bint has_group
     cdef address_t group
@@ -25,7 +25,7 @@ cdef class ReceiveTransport:
     cdef int64_t last_unresolved_ns
     cdef int64_t last_failure_ns
     cdef bint has_failed
-    cdef bint gives_runs            # the last batch had joined datagrams
+    cdef bint gives_runs            # whether the last batch had joined datagrams
 
 
 cdef class TransportSet:

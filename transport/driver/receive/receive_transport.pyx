@@ -1,7 +1,7 @@
-"""Ports of a receive endpoint: one for a normal one, one a destination of a multi-destination one
-(spec wire-protocol 8.2, 13).
+"""The ports of a receive endpoint: one, or one for each destination with multi-destination.
 
-The conductor makes them; the receiver alone attaches, uses and detaches them.
+Spec wire-protocol 8.2, 13. The conductor makes them; only the receiver attaches, uses and detaches
+them.
 """
 
 from libc.stdint cimport int32_t
@@ -16,7 +16,7 @@ from aerolog.transport.network.port import Address
 
 
 cdef class ReceiveTransport:
-    """A port through which an endpoint receives and answers, and what its channel says of it."""
+    """A port through which an endpoint receives and answers, with its channel's addresses."""
     def __init__(
         self,
         index: int,
@@ -25,16 +25,17 @@ cdef class ReceiveTransport:
         explicit_control: Address | None = None,
         control_group: Address | None = None,
     ) -> None:
-        """The port stays the caller's, who closes it after the receiver has released it.
+        """Wrap a port, which the caller closes after the receiver has released the transport.
 
         Args:
-            index: among its endpoint's transports, 0 to MAX_TRANSPORTS - 1; 0 for the only one.
-            port: of `Network.open_receive_port`.
-            explicit_control: the channel's `control`, unicast: elicited from once a second.
-            control_group: of a multicast channel: where all answers go.
+            index: its index in the endpoint, 0 to MAX_TRANSPORTS - 1; 0 for the only one.
+            port: the result of `Network.open_receive_port`.
+            explicit_control: the channel's unicast `control`, from which setups are elicited once a
+                second.
+            control_group: the group of a multicast channel, to which all answers go.
 
         Raises:
-            ConfigurationError: an index out of range, or an address that is none.
+            ConfigurationError: an index is out of range, or an address is not valid.
         """
         if not 0 <= index < MAX_TRANSPORTS:
             raise ConfigurationError(
@@ -47,14 +48,14 @@ cdef class ReceiveTransport:
         set_address(&self.group, control_group)
         set_address(&self.control, explicit_control)
         self.ttl = port.ttl
-        # Ports around ports hold datagrams back that their descriptor knows nothing of.
+        # A wrapper may hold datagrams back that polling its descriptor does not show.
         self.descriptor = port.descriptor() if isinstance(port, SocketPort) else -1
         self.has_group = control_group is not None
         self.has_control = explicit_control is not None
 
 
 cdef class TransportSet:
-    """The transports of an endpoint, and who answers through them."""
+    """The transports of an endpoint, with the receiver id and group tag of their answers."""
     def __init__(
         self,
         receiver_id: int,

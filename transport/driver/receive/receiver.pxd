@@ -14,7 +14,7 @@ from aerolog.transport.network.port cimport BATCH_LIMIT, address_t, incoming_t
 from aerolog.transport.protocol.frames cimport setup_t
 
 
-# What the receiver tells the conductor. CREATE_IMAGE is followed by SOURCE, its second record.
+# The events for the conductor. CREATE_IMAGE is followed by SOURCE, its second record.
 cdef enum receiver_event:
     EVENT_CREATE_IMAGE = 1
     EVENT_SOURCE = 2
@@ -27,7 +27,7 @@ cdef enum receiver_event:
     EVENT_ANSWER_FAILED = 9
 
 cdef enum:
-    # Events that answer commands have this much room to themselves.
+    # The room that is reserved for events that answer commands.
     EVENT_RESERVE = 64
 
 
@@ -50,14 +50,14 @@ cdef class Receiver(Agent):
     cdef void** _images
     cdef int _image_count
     cdef int _image_capacity
-    cdef void* _latest_image        # whose high-water mark is still to be published
+    cdef void* _latest_image        # the image whose high-water mark is still to be published
     cdef object backlog         # commands that the queue did not take, in order
-    cdef dict _held             # what the receiver has, by address
-    # Setups wait while the conductor has others to care for: of its time they get a little at
-    # once, and half of it in the long run.
+    cdef dict _held             # objects that the receiver uses, by address
+    # Setups wait while the conductor has other events: they get a little of its time at once, and
+    # half of it in the long run.
     cdef object _setups
     cdef int _setup_count
-    cdef int64_t _setup_given_ns    # 0: none is being worked on
+    cdef int64_t _setup_given_ns    # 0 while the conductor works on none
     cdef int64_t _setup_credit_ns
     cdef int64_t _credited_ns
     cdef object _half           # the first record of a setup whose second has not come yet
@@ -85,7 +85,7 @@ cdef class Receiver(Agent):
     cdef void _tell(self, int32_t kind, void* pointer, void* other) noexcept nogil
     cdef bint _offer(self, object command)
     cdef object _event(self, const record_t* record)
-    # The part of a cycle that datagrams and time make; commands come before it.
+    # The part of a cycle that follows commands: datagrams and timers.
     cdef int turn(self) noexcept nogil
     cdef bint hold_image(self, ReceiveStream image) noexcept nogil
     cdef bint drop_image(self, ReceiveStream image) noexcept nogil
@@ -153,12 +153,12 @@ cdef class Receiver(Agent):
     cdef void unpoll_transport(
         self, ReceiveEndpoint endpoint, ReceiveTransport transport
     ) noexcept nogil
-    # What comes after the datagrams of a cycle: timers of transports, answers on their way.
+    # The part of a cycle that follows datagrams: timers of transports, frames to be sent.
     cdef void tend_transports(self) noexcept nogil
     # Something may be wanted now that was not when a transport's second was over.
     cdef void look_for_elicits(self) noexcept nogil
     cdef bint has_event_room(self, int64_t wanted) noexcept nogil
-    # At most once a second a transport.
+    # At most once a second for a transport.
     cdef void tell_failure(
         self, ReceiveTransport transport, int kind, int error, const address_t* destination
     ) noexcept nogil

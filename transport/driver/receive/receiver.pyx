@@ -1,10 +1,11 @@
-"""The agent that receives (spec wire-protocol 8, 15.1): commands in, datagrams into images.
+"""The agent that receives datagrams into images on the conductor's commands.
 
-The conductor gives borrowed pointers and keeps the objects alive until the receiver has told that
-it let go of them. A command is taken only while there is room for the event that answers it.
+Spec wire-protocol 8, 15.1. The conductor passes borrowed pointers and keeps the objects alive until
+the receiver has reported that it released them. A command is taken only while there is room for the
+event that answers it.
 
-A cycle drains every port by batches up to a bound, so that no port starves another. Datagrams that
-the kernel joined are handled one by one where they lie; the only copy is the one into the term.
+A cycle drains every port in batches up to a bound, so that no port starves another. Datagrams that
+the kernel joined are handled one by one where they lie; data is copied only once, into the term.
 """
 
 from collections import deque
@@ -85,11 +86,11 @@ from aerolog.transport.errors import ConfigurationError
 
 
 cdef enum:
-    # Calls that one port may take of a cycle, and messages a call when they are joined runs:
-    # these are up to 64 KiB each, and what is handled should still be in the cache.
+    # The calls for one port in a cycle, and the messages of a call when they are joined runs: a run
+    # has up to 64 KiB, and its data should still be in the cache when it is handled.
     DRAIN_ROUNDS = 2
     RUN_BATCH = 16
-    # Buffers are not a power of two apart: else the starts of all of them would share cache lines.
+    # Buffers are not a power of two apart: else their starts would all share cache lines.
     BUFFER_STRIDE = RECEIVE_BUFFER_LENGTH + 1536
 
 cdef enum command:
@@ -106,9 +107,9 @@ cdef enum command:
     REQUEST_SETUP = 11
     CHANGE_ADDRESS = 12
 cdef enum:
-    COMMAND_LIMIT = 32      # a cycle
-    EVENT_LIMIT = 256       # a call of `events`
-    SETUP_BATCH = 8         # of which so many are setups
+    COMMAND_LIMIT = 32      # in a cycle
+    EVENT_LIMIT = 256       # in a call of `events`
+    SETUP_BATCH = 8         # setups among them
 
 # What setups may take of the conductor's time without a pause.
 cdef int64_t _SETUP_CREDIT_NS = 50_000_000
@@ -128,19 +129,19 @@ cdef void unpack_address(const record_t* record, address_t* address) noexcept no
 cdef const address_t* _answer_to(
     ReceiveTransport transport, const address_t* source
 ) noexcept nogil:
-    """Where an answer to a datagram goes."""
+    """Return the address to which an answer to a datagram goes."""
     if transport.has_group:
         return &transport.group
     return source
 
 
 cdef class Receiver(Agent):
-    """The agent that receives: datagrams into images, status messages and NAKs out of them.
+    """The agent that receives datagrams into images and sends status messages and NAKs.
 
-    The methods below are the conductor's. None blocks or fails for lack of room: what the
-    receiver's queue does not take is kept, in order, and handed over by `flush`. Objects are kept
-    alive until the receiver has given them back by an event; what is asked of one that has been
-    given back does nothing.
+    The conductor calls the methods below. None blocks or fails for lack of room: commands that the
+    receiver's queue does not take are kept in order, and `flush` hands them over. Objects are kept
+    alive until an event reports that the receiver has released them; a command for a released
+    object does nothing.
     """
     def __cinit__(
         self,
@@ -154,11 +155,11 @@ cdef class Receiver(Agent):
         """Make the agent.
 
         Args:
-            clock: of the driver; wall-clock time of `channel-rcv-ts-offset`.
-            counters: holds the system counters under their fixed ids.
+            clock: the driver's clock; wall-clock time for `channel-rcv-ts-offset`.
+            counters: the counters of the driver, with the system counters at their fixed ids.
             reresolution_check_interval_ns: `aeron.driver.reresolution.check.interval`, 0 for never.
-            queue_length: commands and events that may wait, each.
-            role_name: of the agent.
+            queue_length: how many commands may wait, and how many events.
+            role_name: the name of the agent.
         """
         cdef int index
         self._buffers = <uint8_t*> malloc(<size_t> BATCH_LIMIT * BUFFER_STRIDE)
@@ -336,7 +337,7 @@ cdef class Receiver(Agent):
         return self._events.size() > 0
 
     cdef void _update_credit(self, int64_t now_ns) noexcept nogil:
-        """Time adds half of itself to what setups may take, setups take what they took."""
+        """Add half of the time that has passed to the setups' credit, and subtract their time."""
         cdef int64_t passed_ns = now_ns - self._credited_ns
         self._credited_ns = now_ns
         if self._setup_given_ns != 0:
@@ -390,7 +391,7 @@ cdef class Receiver(Agent):
         return handled
 
     cdef void _show_progress(self, void* next_image) noexcept nogil:
-        """The conductor sees how far an image is once for all of its datagrams in a row."""
+        """Show the conductor an image's high-water mark once for consecutive datagrams."""
         if self._latest_image is not NULL:
             (<ReceiveStream> self._latest_image).publish_hwm()
         self._latest_image = next_image
@@ -521,7 +522,7 @@ cdef class Receiver(Agent):
         const setup_t* setup,
         const address_t* source,
     ) noexcept nogil:
-        """The next SETUP asks again when there is no room for the question."""
+        """Ask for an image; without room for the event, the next SETUP asks again."""
         cdef record_t record
         if not self.has_event_room(EVENT_RESERVE + 2) or not endpoint.dispatcher.await_image(
             setup.stream_id, setup.session_id, self._context.now_ns
@@ -606,7 +607,7 @@ cdef class Receiver(Agent):
         return work_count
 
     cdef void _time_out(self, ReceiveStream image) noexcept nogil:
-        """Nothing was heard of it: the session stays away until the conductor is done with it."""
+        """Drop an image that has timed out; its session cools down until the conductor is done."""
         (<ReceiveEndpoint> image.endpoint).dispatcher.remove_image(image, image.has_ended())
         image.deactivate(self._context.now_ns)
 
@@ -655,7 +656,7 @@ cdef class Receiver(Agent):
     cdef void unpoll_transport(
         self, ReceiveEndpoint endpoint, ReceiveTransport transport
     ) noexcept nogil:
-        # What is still to be sent through it leaves now.
+        # Frames that are still to be sent through it leave now.
         self._context.flush()
         self._context.refused_transport = NULL
         if remove_polled(&self._polled, <void*> endpoint, <void*> transport):
@@ -686,7 +687,7 @@ cdef class Receiver(Agent):
     cdef void _elicit_and_wait(
         self, ReceiveEndpoint endpoint, ReceiveTransport transport
     ) noexcept nogil:
-        """Every second: it keeps this receiver among the destinations of a dynamic sender."""
+        """Elicit every second, to stay among the destinations of a dynamic sender."""
         self._context.elicit(endpoint, transport, &transport.control, 0, 0)
         transport.elicit_deadline_ns = self._context.now_ns + _ELICIT_PERIOD_NS
         self._elicit_deadline_ns = min(self._elicit_deadline_ns, transport.elicit_deadline_ns)
@@ -766,7 +767,7 @@ cdef class Receiver(Agent):
     # ---- commands of the conductor --------------------------------------------------------------
 
     def add_endpoint(self, ReceiveEndpoint endpoint not None):
-        """Receive from its transports; those with explicit control elicit at once."""
+        """Receive from an endpoint's transports; those with explicit control elicit at once."""
         self._hold(endpoint)
         for transport in endpoint.transports:
             self._hold(transport)
@@ -774,11 +775,11 @@ cdef class Receiver(Agent):
         self._put(ADD_ENDPOINT, endpoint)
 
     def remove_endpoint(self, ReceiveEndpoint endpoint not None):
-        """Its images are deactivated. Answered by `EndpointReleased`; then close the ports."""
+        """Release an endpoint and its images. `EndpointReleased` answers; then close the ports."""
         self._put(REMOVE_ENDPOINT, endpoint)
 
     def add_subscription(self, ReceiveEndpoint endpoint not None, stream_id, session_id=None):
-        """Want all sessions of a stream, or one; sessions are not counted: once each.
+        """Want all sessions of a stream, or one of them; wanting one again changes nothing.
 
         A single session is elicited at once where transport 0 has explicit control.
         """
@@ -787,7 +788,7 @@ cdef class Receiver(Agent):
         )
 
     def remove_subscription(self, ReceiveEndpoint endpoint not None, stream_id, session_id=None):
-        """Want them no more; images that nothing else wants start to drain."""
+        """Stop wanting sessions; images that are not wanted in another way start to drain."""
         self._put(
             REMOVE_SUBSCRIPTION, endpoint, session_id is not None, _key(stream_id, session_id or 0)
         )
@@ -804,11 +805,11 @@ cdef class Receiver(Agent):
         self._put(REFUSE_IMAGE, endpoint, 0, _key(stream_id, session_id))
 
     def remove_image(self, ReceiveStream image not None):
-        """Let go of an image that lingers; once each. Answered by `ImageReleased`."""
+        """Release a lingering image, only once for each. `ImageReleased` answers."""
         self._put(REMOVE_IMAGE, image)
 
     def remove_cool_down(self, ReceiveEndpoint endpoint not None, session_id, stream_id):
-        """Let a session come back (rejoin)."""
+        """End the cool-down of a session, so that it may return (rejoin)."""
         self._put(REMOVE_COOL_DOWN, endpoint, 0, _key(stream_id, session_id))
 
     def add_destination(
@@ -824,7 +825,7 @@ cdef class Receiver(Agent):
     def remove_destination(
         self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None
     ):
-        """Receive through it no more; images forget it. Answered by `TransportReleased`."""
+        """Stop receiving through a transport; images forget it. `TransportReleased` answers."""
         endpoint.drop(transport)
         self._put(REMOVE_DESTINATION, endpoint, 0, 0, <int64_t> <void*> transport)
 
@@ -835,7 +836,7 @@ cdef class Receiver(Agent):
     def change_address(
         self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None, address
     ):
-        """The explicit control has moved; images keep what they have."""
+        """Change the explicit control address of an endpoint; images keep the address they have."""
         cdef record_t record
         cdef address_t control
         if not transport.has_control:
@@ -845,13 +846,13 @@ cdef class Receiver(Agent):
         self._put(CHANGE_ADDRESS, transport, 0, record.a, record.b, record.c, record.d)
 
     def flush(self):
-        """Hand over what the queue did not take before; call it every control cycle."""
+        """Hand over commands that the queue did not take before; call it in every control cycle."""
         while self.backlog and self._offer(self.backlog[0]):
             self.backlog.popleft()
 
     def _put(self, kind, target, flags=0, a=0, b=0, c=0, d=0):
         if <uintptr_t> <void*> target not in self._held:
-            return  # it has been given back: nothing of it is left to be changed
+            return  # it has been released, so there is nothing left to change
         command = (kind, target, int(flags), a, b, c, d)
         self.flush()
         if self.backlog or not self._offer(command):
@@ -873,7 +874,7 @@ cdef class Receiver(Agent):
         self._held[<uintptr_t> <void*> thing] = thing
 
     def on_cycle(self):
-        """One native duty cycle at the clock's time, for tests; returns a work count."""
+        """Run one native duty cycle at the clock's time, for tests; return a work count."""
         return self.duty_cycle(self._clock.nano_time())
 
     # ---- events ---------------------------------------------------------------------------------
@@ -882,10 +883,10 @@ cdef class Receiver(Agent):
         return self.has_events()
 
     def events(self):
-        """What happened since the last call, of many setups only some.
+        """Return the events since the last call, and of many setups only some.
 
-        Setups of which the conductor has had more than 50 ms of work come one at a time, and not
-        before the others had as much of its time: a flood of them takes half of it at most.
+        When setups have taken more than 50 ms of the conductor's time, they come one at a time, and
+        only after other events have had as much of its time: a flood of setups takes half of it.
         """
         cdef record_t record
         cdef int64_t now_ns = self._clock.nano_time()
@@ -940,7 +941,7 @@ cdef class Receiver(Agent):
         self._setups = deque(each for each in self._setups if each.endpoint is not endpoint)
 
     def _created(self, transport, source):
-        """The second record of a setup: where it came from."""
+        """Return the source of a setup, from its second record."""
         fields, self._half = self._half, None
         return CreateImage(*fields, source, transport.control_group or source)
 

@@ -1,4 +1,4 @@
-"""What the receiver tells the conductor: setups, ends, failures.
+"""Events from the receiver to the conductor: setups, releases, failures.
 
 Spec wire-protocol 8, 9.7, 15.1.
 """
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CreateImage:
-    """A session that a subscription wants has sent a sound SETUP.
+    """A session that a subscription wants has sent a valid SETUP.
 
-    Answer with `Receiver.add_image` or `Receiver.refuse_image`, once; until then the session's
+    `Receiver.add_image` or `Receiver.refuse_image` has to answer it once; until then the session's
     frames are dropped.
 
     Attributes:
-        endpoint: that received it.
+        endpoint: the endpoint that received it.
         transport_index: of the transport that received it.
         session_id, stream_id: int32.
         initial_term_id, active_term_id: int32; the active one is not before the initial one.
         term_offset: of the sender's position, below the term length, a multiple of 32.
         term_length: a power of two, 64 KiB to 1 GiB.
-        mtu: of the sender, valid for the term length.
+        mtu: the sender's MTU, valid for the term length.
         flags: SETUP_FLAG_* of `aerolog.transport.protocol.frames`.
-        source: where it came from.
-        control: where status messages go: the transport's group, else the source.
+        source: the address that it came from.
+        control: the address for status messages: the transport's group, else the source.
     """
 
     endpoint: ReceiveEndpoint
@@ -51,21 +51,21 @@ class CreateImage:
 
 @dataclass(frozen=True, slots=True)
 class ImageReleased:
-    """The receiver touches an image no more."""
+    """The receiver no longer uses an image."""
 
     image: ReceiveStream
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointReleased:
-    """The receiver touches an endpoint and its transports no more: close their ports."""
+    """The receiver no longer uses an endpoint and its transports: close their ports."""
 
     endpoint: ReceiveEndpoint
 
 
 @dataclass(frozen=True, slots=True)
 class TransportReleased:
-    """The receiver touches a removed destination's transport no more: close its port."""
+    """The receiver no longer uses a removed destination's transport: close its port."""
 
     endpoint: ReceiveEndpoint
     transport: ReceiveTransport
@@ -73,7 +73,7 @@ class TransportReleased:
 
 @dataclass(frozen=True, slots=True)
 class SessionLimitExceeded:
-    """A SETUP was dropped because its stream has as many sessions as it may have."""
+    """A SETUP was dropped because its stream has the maximum number of sessions."""
 
     endpoint: ReceiveEndpoint
     stream_id: int
@@ -82,7 +82,7 @@ class SessionLimitExceeded:
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """Nothing came through a transport for 5 s: look its explicit control address up again."""
+    """Nothing came through a transport for 5 s: resolve its explicit control address again."""
 
     endpoint: ReceiveEndpoint
     transport: ReceiveTransport
@@ -90,7 +90,7 @@ class Unresolved:
 
 @dataclass(frozen=True, slots=True)
 class ReceiveFailed:
-    """The system refused to receive through a transport; told at most once a second each."""
+    """The system refused to receive through a transport; reported at most once a second each."""
 
     transport: ReceiveTransport
     errno: int
@@ -98,7 +98,7 @@ class ReceiveFailed:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFailed:
-    """The system refused a control frame; told at most once a second a transport."""
+    """The system refused a control frame; reported at most once a second for a transport."""
 
     transport: ReceiveTransport
     destination: Address

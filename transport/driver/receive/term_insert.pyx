@@ -1,7 +1,7 @@
-"""What a datagram does to an image (spec wire-protocol 9.1, spec log-buffers 15).
+"""The effect of a datagram on an image (spec wire-protocol 9.1, spec log-buffers 15).
 
-A datagram is one block: its first header's first word, stored last, shows all of it. Before a
-byte is copied every length in it is checked, so a reader never meets a frame that is not there.
+A datagram is one block: the first word of its first header is stored last and makes all of it
+visible. Every length in it is checked before a byte is copied, so readers only meet whole frames.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -34,7 +34,7 @@ from aerolog.transport.protocol.frames cimport (
 
 
 cdef bint _holds_together(const uint8_t* data, int32_t length, int32_t room) noexcept nogil:
-    """Whether all frames lie in the datagram and, with a last padding's extent, in the term."""
+    """Return whether all frames lie in the datagram and, with a last padding, in the term."""
     cdef int64_t offset = 0
     cdef int64_t frame_length
     cdef int64_t rest
@@ -88,15 +88,15 @@ def judge(
     length: int,
     heartbeat: bool = False,
 ) -> int:
-    """What becomes of a packet at `position`: one of PACKET_*.
+    """Judge a packet at `position`; return one of PACKET_*.
 
     Args:
-        last_status_position: of the last status message sent, in bytes.
+        last_status_position: the position of the last status message sent, in bytes.
         max_window: the largest receiver window, in bytes.
         term_length: in bytes.
-        position: of the packet's first frame; below 0 for a term before the first.
-        length: of the datagram, in bytes.
-        heartbeat: a header alone with frame length 0.
+        position: the position of the first frame; below 0 for a term before the first.
+        length: the length of the datagram, in bytes.
+        heartbeat: whether it is a header alone with frame length 0.
     """
     cdef receive_window_t window
     set_receive_window(&window, last_status_position, max_window, term_length)
@@ -104,7 +104,7 @@ def judge(
 
 
 def insert(LogBuffers logs not None, position: int, datagram) -> int:
-    """Put a datagram's frames at a position of an image; one of INSERT_*."""
+    """Insert a datagram's frames at a position of an image; return one of INSERT_*."""
     cdef const uint8_t[::1] data = datagram
     cdef int64_t start = position
     if data.shape[0] > 65535 or data.shape[0] == 0:
@@ -113,7 +113,7 @@ def insert(LogBuffers logs not None, position: int, datagram) -> int:
 
 
 def clean(LogBuffers logs not None, clean_position: int, min_subscriber_position: int) -> int:
-    """Zero what all subscribers passed a term ago; returns the new clean position."""
+    """Zero what all subscribers passed a term ago; return the new clean position."""
     cdef int64_t cleaned = clean_position
     clean_image(&logs.log, &cleaned, min_subscriber_position)
     return cleaned
