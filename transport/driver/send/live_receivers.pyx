@@ -1,21 +1,21 @@
-"""Who receives a publication (spec wire-protocol 5.2, 5.6), told apart by receiver id only."""
+"""The receivers of a publication (spec wire-protocol 5.2, 5.6), told apart by receiver id only."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
 
 
 cdef class LiveReceivers:
-    """Receivers that send status messages.
+    """The receivers that send status messages for a publication.
 
     Args:
-        timeout_ns: a receiver that is silent for longer is gone.
+        timeout_ns: a receiver that is silent for longer is forgotten.
     """
 
     def __init__(self, timeout_ns):
         """Make an empty table.
 
         Args:
-            timeout_ns: a receiver that is silent for longer is gone.
+            timeout_ns: a receiver that is silent for longer is forgotten.
         """
         self._timeout_ns = timeout_ns
 
@@ -72,14 +72,14 @@ cdef class LiveReceivers:
         return self.count
 
     def hear(self, receiver_id: int, now_ns: int) -> None:
-        """A status message came."""
+        """Record a status message of a receiver."""
         self.heard(receiver_id, now_ns)
 
     def drop(self, receiver_id: int) -> bool:
-        """The receiver is gone; whether it was known."""
+        """Forget a receiver; return whether it was known."""
         return self.forget(receiver_id)
 
     def expire_at(self, now_ns: int) -> int:
-        """Forget who is overdue; returns how many are left."""
+        """Forget receivers that have timed out; return how many are left."""
         self.expire(now_ns)
         return self.count

@@ -19,14 +19,15 @@ class NetworkPublication(Publication):
     """One log that the sender sends; its images are those of its spies.
 
     Attributes:
-        endpoint: that it is sent by.
-        flow_control: how far the sender may go; the sender's, but for the errors of Python ones.
-        limit_id: counter of the publication limit.
+        endpoint: the endpoint that sends it.
+        flow_control: decides how far the sender may send; the sender owns it, but the conductor
+            reads errors of strategies written in Python.
+        limit_id: the counter of the publication limit.
         counter_ids: all its counters, in the order in which they were allocated; those of spies
-            that it has ended for come last.
-        stream: what conductor and sender do with it, native.
-        since_ns: when its state was entered, by the monotonic clock.
-        rejections: what receivers have said when they rejected it, the first few.
+            whose images it has ended come last.
+        stream: the native part, which the conductor and the sender work on.
+        since_ns: the monotonic time at which its state was entered.
+        rejections: the first few reasons of receivers that rejected it.
     """
 
     endpoint: SendChannelEndpoint
@@ -39,7 +40,7 @@ class NetworkPublication(Publication):
 
     @property
     def media(self) -> str:
-        """What its session is told apart by."""
+        """The media that session ids belong to: the canonical form of the channel."""
         return self.endpoint.channel.canonical_form
 
     @property

@@ -1,9 +1,9 @@
-"""UDP publications: added, shared, removed and ended.
+"""Adds, shares, removes and ends UDP publications.
 
 See spec cnc-and-commands 14 and spec wire-protocol 5.8.
 
-Conductor only; what of a timer event no client is told about is native, in ``send_stream``.
-Destinations are in ``publication_destinations``.
+Conductor only. The part of timer events of which clients are told nothing is in ``send_stream``,
+and destinations are in ``publication_destinations``.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ if TYPE_CHECKING:
 
 
 class NetworkPublications:
-    """All UDP publications of a driver and clients' holds on them.
+    """All UDP publications of a driver and the clients' references to them.
 
     Args:
-        conductor: the rest of the driver.
-        endpoints: what publications are sent by.
-        spies: that read them.
-        subscriptions: that wait for responses to publications.
-        images: that publications respond to.
-        publications: where they are kept, in order of creation but for the gaps that removals
-            close.
+        conductor: the parts of the driver that publications use.
+        endpoints: the endpoints that send publications.
+        spies: the spies that read publications.
+        subscriptions: the subscriptions that wait for responses to publications.
+        images: the images to which publications respond.
+        publications: the list of publications, in order of creation except where a removal has
+            moved the last one.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class NetworkPublications:
         self._links: list[PublicationLink[NetworkPublication]] = []
 
     def add(self, command: AddPublication | AddExclusivePublication, channel: UdpChannel) -> None:
-        """Share an existing publication, or make one."""
+        """Share an existing publication, or make a new one."""
         is_exclusive = isinstance(command, AddExclusivePublication)
         params = self._params(command, channel)
         endpoint = self._endpoints.get_or_open(channel, params, command.correlation_id)
@@ -101,7 +101,7 @@ class NetworkPublications:
             self._tell_ready(command, shared)
 
     def remove(self, registration_id: int, *, revoke: bool) -> bool:
-        """Drop one hold on a publication, whoever asks; False when there is none of that id."""
+        """Drop one reference to a publication, whoever asks; return False for an unknown id."""
         for index, link in enumerate(self._links):
             if link.registration_id == registration_id:
                 if revoke:
@@ -120,11 +120,11 @@ class NetworkPublications:
                 remove_at(self._links, index)
 
     def find(self, registration_id: int) -> NetworkPublication | None:
-        """The publication of that id."""
+        """Return the publication of an id."""
         return next((p for p in self._publications if p.registration_id == registration_id), None)
 
     def on_timer(self) -> None:
-        """Let every publication have its timer event, the last one first."""
+        """Run the timer event of every publication, the last one first."""
         for publication in reversed(self._publications):
             self._report_flow_control(publication.flow_control)
             state = publication.stream.state
@@ -136,7 +136,7 @@ class NetworkPublications:
                 self._linger(publication)
 
     def _report_flow_control(self, flow_control: FlowControl) -> None:
-        """Write down what a strategy in Python raised; on the sender's thread nobody hears it."""
+        """Record what a strategy in Python has raised on the sender's thread."""
         if isinstance(flow_control, PythonFlowControl):
             error = flow_control.take_error()
             if error is not None:
@@ -173,7 +173,7 @@ class NetworkPublications:
             publication.since_ns = self._conductor.agent.now_ns
 
     def _linger(self, publication: NetworkPublication) -> None:
-        """Nobody publishes any more: let the sender go on until receivers have noticed."""
+        """Let the sender go on until receivers have seen the end, then end the publication."""
         stream = publication.stream
         waited_ns = self._conductor.agent.now_ns - publication.since_ns
         is_over = (
@@ -266,7 +266,7 @@ class NetworkPublications:
         )
 
     def _drop_reference(self, publication: NetworkPublication) -> None:
-        """One hold less; without any the publication drains."""
+        """Drop one reference; a publication without references drains."""
         stream = publication.stream
         stream.references -= 1
         if stream.references == 0:
@@ -304,7 +304,7 @@ class NetworkPublications:
 def _confirm_match(
     existing: NetworkPublication, params: PublicationParams, channel: UdpChannel
 ) -> None:
-    """Refuse to share a publication that is not what the channel asks for."""
+    """Refuse to share a publication whose parameters differ from the channel's."""
     first = existing.endpoint.channel.original
     existing.confirm_match(params, channel.uri, first)
     found = existing.params

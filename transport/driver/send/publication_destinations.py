@@ -46,13 +46,13 @@ class PublicationDestinations:
         self._numbers = DefaultNameResolver()
 
     def add(self, command: AddDestination, refuse: Refuse) -> None:
-        """Send a publication to one more address, as soon as its name is looked up.
+        """Add a destination to a publication, as soon as its name is resolved.
 
-        A host that nobody knows is no error: it is looked up again later.
+        An unknown host is no error: the driver resolves it again later.
 
         Raises:
-            ControlProtocolError: no such publication, without destinations, or a channel that no
-                destination may have.
+            ControlProtocolError: the publication does not exist or takes no destinations, or no
+                destination may have such a channel.
             ChannelUriError: the channel does not parse.
         """
         endpoint = self._endpoint(command.registration_id)
@@ -71,10 +71,10 @@ class PublicationDestinations:
         self._with_address(text, add, refuse)
 
     def remove(self, command: RemoveDestination, refuse: Refuse) -> None:
-        """Send a publication no more to an address; one that it is not sent to is no error.
+        """Remove a destination by its address; an address that is not there is no error.
 
         Raises:
-            ControlProtocolError: no such publication, or without destinations.
+            ControlProtocolError: the publication does not exist or takes no destinations.
             ChannelUriError: the channel does not parse.
         """
         endpoint = self._endpoint(command.registration_id)
@@ -91,10 +91,10 @@ class PublicationDestinations:
         self._with_address(text, remove, refuse)
 
     def remove_by_id(self, command: RemoveDestinationById) -> None:
-        """Send a publication no more to what a command added; an unknown id is no error.
+        """Remove the destination that a command added; an unknown id is no error.
 
         Raises:
-            ControlProtocolError: no such publication, or without destinations.
+            ControlProtocolError: the publication does not exist or takes no destinations.
         """
         endpoint = self._endpoint(command.registration_id)
         if command.destination_registration_id in endpoint.destinations:
@@ -119,7 +119,7 @@ class PublicationDestinations:
     def _with_address(
         self, text: str, then: Callable[[SocketAddress | None], None], refuse: Refuse
     ) -> None:
-        """Look an endpoint up, then go on; numbers are understood at once."""
+        """Resolve an endpoint, then continue; a numeric address is resolved at once."""
         if not names_a_host(text):
             then(resolve_endpoint(text, keys.ENDPOINT, self._numbers))
             return

@@ -1,4 +1,4 @@
-"""Makes a UDP publication: flow control, log file, counters; all or nothing. Conductor only.
+"""Makes a UDP publication with flow control, log and counters, or nothing; conductor only.
 
 Spec cnc-and-commands 14.1, spec counters 4 and 5.
 """
@@ -36,10 +36,10 @@ _NO_OWNER = -1
 
 
 class PublicationCounters:
-    """The counters of one publication, allocated one after the other.
+    """Allocates the counters of one publication, one after the other.
 
     Attributes:
-        ids: of all counters so far.
+        ids: the ids of the counters allocated so far.
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class PublicationCounters:
     def allocate(
         self, type_id: CounterType, name: str, value: int = 0, *, has_owner: bool = True
     ) -> int:
-        """One more counter.
+        """Allocate one more counter.
 
         Raises:
-            CountersFullError: none is free.
+            CountersFullError: no counter is free.
         """
         counter_id = self._context.counters.allocate(
             type_id,
@@ -73,7 +73,7 @@ class PublicationCounters:
         return counter_id
 
     def free(self) -> None:
-        """Give all of them back."""
+        """Free all counters allocated so far."""
         for counter_id in self.ids:
             self._context.free_counter(counter_id)
         self.ids.clear()
@@ -88,12 +88,12 @@ def make_publication(
     *,
     is_exclusive: bool,
 ) -> NetworkPublication:
-    """Make a publication that nobody holds yet, and that neither agent knows.
+    """Make a publication that has no references yet and that neither agent knows.
 
     Raises:
-        ConfigurationError: a flow control that nobody provides, or that cannot be made.
+        ConfigurationError: the flow control is unknown or cannot be made.
         CountersFullError: no counter is free.
-        StorageSpaceError: no room for the log. In all cases nothing is left behind.
+        StorageSpaceError: the disk has no room for the log. In all cases nothing is left behind.
     """
     context, now_ns = conductor.context, conductor.agent.now_ns
     flow_control = create_flow_control(
@@ -175,7 +175,7 @@ def free_counters(context: DriverContext, publication: NetworkPublication) -> No
 
 
 class _StreamCounters(NamedTuple):
-    """Ids of the counters that conductor and sender move."""
+    """Ids of the counters that the conductor and the sender write."""
 
     position: int
     limit: int

@@ -1,9 +1,9 @@
 """Bookkeeping of retransmissions (spec wire-protocol 7).
 
-What a NAK may cause is bounded three ways: by the flow control's longest retransmission, by the
-linger time in which a repeated request is passed over, and by what all streams of the endpoint
-may send again in a short time, because requests for ever other offsets, which overwrite each
-other on unicast, would make small datagrams cause such an answer each.
+The effect of NAKs is bounded in three ways: by the flow control's longest retransmission, by the
+linger time in which repeated requests are ignored, and by the amount that all streams of the
+endpoint may send again in a short time. The last is needed because requests for ever other offsets,
+which replace each other on unicast, would each get an answer to a small datagram.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
@@ -34,13 +34,13 @@ cdef class RetransmitHandler:
     """Decides which requests for retransmission are answered, and when.
 
     Args:
-        term_length: of the stream, in bytes.
-        is_group: whether the channel has group semantics: up to max_resend requests are seen to
-            at a time, otherwise one, and a new one takes its place.
+        term_length: the length of the stream's terms in bytes.
+        is_group: whether the channel has group semantics: up to max_resend requests are handled at
+            a time, otherwise one, which a new one replaces.
         max_resend: 1 to 256.
-        delay_ns: from a request to its answer; 0 answers at once.
-        linger_ns: after an answer, requests for the same range are passed over so long.
-        events: told what is sent again; None for nobody.
+        delay_ns: the delay from a request to its answer; 0 answers at once.
+        linger_ns: the time after an answer in which requests for the same range are ignored.
+        events: logs what is sent again; None when it is not logged.
 
     Raises:
         ConfigurationError: an argument is out of range.
@@ -166,7 +166,7 @@ cdef class RetransmitHandler:
 
     @property
     def active(self) -> int:
-        """How many requests are being seen to."""
+        """The number of requests that are being handled."""
         return self.active_count
 
     def nak(
@@ -178,7 +178,7 @@ cdef class RetransmitHandler:
         length: int,
         now_ns: int,
     ) -> tuple[int, tuple[int, int, int] | None]:
-        """A receiver asks for bytes of a term again; numbers are signed, 32 bits.
+        """Handle a receiver's NAK for bytes of a term; numbers are signed, 32 bits.
 
         Returns:
             One of the RETRANSMIT answers, and with RETRANSMIT_NOW the term id, term offset and
@@ -193,7 +193,7 @@ cdef class RetransmitHandler:
         return answer, (resend.term_id, resend.term_offset, resend.length)
 
     def due(self, now_ns: int) -> list[tuple[int, int, int]]:
-        """Everything to send again now: term id, term offset and length of each."""
+        """Return everything to send again now: term id, term offset and length of each."""
         cdef resend_t resend
         found = []
         while self.next_due(now_ns, &resend):
@@ -204,5 +204,5 @@ cdef class RetransmitHandler:
 def is_resendable(
     position: int, sender_position: int, term_length: int, max_message_length: int
 ) -> bool:
-    """Whether a stream that has been sent so far still holds a position, and has sent it."""
+    """Return whether a position was sent already and is still in the log."""
     return can_resend(position, sender_position, term_length, max_message_length)

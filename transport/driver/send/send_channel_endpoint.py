@@ -1,8 +1,8 @@
-"""Send channel endpoints: which there are, who shares them, when they close. Conductor only.
+"""Send channel endpoints: they are opened, shared and closed here; conductor only.
 
 Spec wire-protocol 3, 4.4; spec cnc-and-commands 14.1, 21. An endpoint is open as long as a
-publication refers to it. Then its counters go, and when the sender has given it back its socket
-as well.
+publication refers to it. Then its counters are freed, and when the sender has released it its
+socket is closed.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class SendDestination:
     """A destination that a command added.
 
     Attributes:
-        endpoint: its text.
-        address: what that stands for now, None while its host is unknown.
+        endpoint: the endpoint parameter of its channel.
+        address: the address that this resolves to, None while its host is unknown.
     """
 
     endpoint: str
@@ -77,16 +77,16 @@ class SendChannelEndpoint:
     """A send channel endpoint.
 
     Attributes:
-        channel: that it was made for.
-        endpoint: what the sender works with.
-        status_id: its status counter.
+        channel: the channel that it was made for.
+        endpoint: the native part, which the sender works on.
+        status_id: the id of its status counter.
         counter_ids: all its counters, in the order in which they were allocated.
-        remote_data: where it sends to; its name may have been resolved again since.
-        bound: the address asked for, with the port that was chosen for it out of a range.
-        sndbuf_length, rcvbuf_length: of its sockets in bytes, 0 for the system's.
-        publications: that refer to it.
-        destinations: those that commands added, by the correlation ids of the commands.
-        is_closing: nothing refers to it; the sender is about to give it back.
+        remote_data: the address that it sends to; its name may have been resolved again since.
+        bound: the address asked for, with the port that was chosen for it from a range.
+        sndbuf_length, rcvbuf_length: its socket buffers in bytes, 0 for the system's default.
+        publications: the number of publications that refer to it.
+        destinations: destinations that commands added, by the correlation ids of the commands.
+        is_closing: nothing refers to it, and the sender is about to release it.
     """
 
     channel: UdpChannel
@@ -103,11 +103,11 @@ class SendChannelEndpoint:
 
     @property
     def takes_destinations(self) -> bool:
-        """Whether its destinations are added by command."""
+        """Whether commands add and remove its destinations."""
         return self.channel.control_mode is ControlMode.MANUAL
 
     def as_existing(self) -> ExistingEndpoint:
-        """As far as sharing goes."""
+        """Return the properties that decide whether a channel may share it."""
         return ExistingEndpoint(
             self.channel,
             self.remote_data,
@@ -132,15 +132,15 @@ class SendChannelEndpoints:
         self._closing = 0
 
     def of(self, endpoint: SendEndpoint) -> SendChannelEndpoint | None:
-        """What the conductor knows of an endpoint; None once it is released."""
+        """Return the conductor's part of a native endpoint; None once it is released."""
         return self._by_endpoint.get(endpoint)
 
     def find(self, channel: UdpChannel) -> SendChannelEndpoint | None:
-        """The endpoint that a channel shares, by tag, else by canonical form.
+        """Return the endpoint that a channel shares, by tag, else by canonical form.
 
         Raises:
-            ControlProtocolError: the tag is known, but with another control mode or other
-                addresses; or it is not known, and the channel says no address.
+            ControlProtocolError: the tag matches, but the control mode or an address differs; or no
+                endpoint has the tag, and the channel gives no address.
         """
         if channel.tag is not None:
             known = self._by_tag.get(channel.tag)
@@ -155,10 +155,10 @@ class SendChannelEndpoints:
     def get_or_open(
         self, channel: UdpChannel, params: PublicationParams, registration_id: int
     ) -> SendChannelEndpoint:
-        """The endpoint that a channel shares, or a new one.
+        """Return the endpoint that a channel shares, or open a new one.
 
         Raises:
-            ControlProtocolError: the channel asks for what the endpoint is not, its datagrams do
+            ControlProtocolError: the channel's options differ from the endpoint's, its datagrams do
                 not fit the socket, or the socket does not open.
             CountersFullError: no counter is free.
         """
@@ -172,11 +172,11 @@ class SendChannelEndpoints:
 
     @property
     def is_closing(self) -> bool:
-        """Whether the sender has to give an endpoint back yet, whose port may be wanted again."""
+        """Whether the sender is about to release an endpoint whose port may be asked for again."""
         return self._closing > 0
 
     def close_if_unused(self, known: SendChannelEndpoint) -> None:
-        """Close an endpoint that no publication refers to; nobody shares it any more."""
+        """Close an endpoint to which no publication refers; no channel can share it any more."""
         if known.publications > 0 or known.is_closing:
             return
         known.is_closing = True
@@ -186,7 +186,7 @@ class SendChannelEndpoints:
         self._conductor.sender.remove_endpoint(known.endpoint)
 
     def on_released(self, endpoint: SendEndpoint) -> None:
-        """The sender has given an endpoint back: its socket goes."""
+        """Close the socket of an endpoint that the sender has released."""
         known = self._by_endpoint.pop(endpoint, None)
         if known is None:
             return
@@ -196,7 +196,7 @@ class SendChannelEndpoints:
         self._ports.release(known.bound)
 
     def close(self) -> None:
-        """Close all sockets; the sender has ended."""
+        """Close all sockets, once the sender has ended."""
         for known in self._by_endpoint.values():
             known.endpoint.port.close()
         self._by_endpoint.clear()
@@ -254,7 +254,7 @@ class SendChannelEndpoints:
     def _allocate(
         self, channel: UdpChannel, registration_id: int, counter_ids: list[int]
     ) -> tuple[int, int, int]:
-        """Ids of status, local address and number of destinations (-1); all are noted at once."""
+        """Allocate status, local address and number of destinations (-1); record ids at once."""
         context, text = self._context, channel.original
         counter_ids.append(
             allocate_channel_status(
@@ -286,7 +286,7 @@ class SendChannelEndpoints:
         except OSError as error:
             self._ports.release(bound)
             raise channel_error(error, channel) from error
-        except ConfigurationError as error:  # an address that cannot be bound to reach its peer
+        except ConfigurationError as error:  # a local address from which the peer is not reachable
             self._ports.release(bound)
             code = errno.EAFNOSUPPORT
             raise channel_error(OSError(code, os.strerror(code)), channel) from error
@@ -300,7 +300,7 @@ class SendChannelEndpoints:
         ttl = multicast_ttl(channel, settings) if channel.is_multicast else 0
         sndbuf, rcvbuf = sndbuf_length(channel, settings), rcvbuf_length(channel, settings)
         if channel.is_multicast and not _has_peer(channel):
-            # What is sent to destinations leaves by the socket that hears the group's answers.
+            # Data for the destinations leaves by the socket that receives the group's answers.
             return network.open_receive_port(
                 as_pair(channel.remote_control),
                 as_pair(bound),
@@ -358,5 +358,5 @@ class SendChannelEndpoints:
 
 
 def _has_peer(channel: UdpChannel) -> bool:
-    """Whether all publications of a channel are sent to one address."""
+    """Return whether all publications of a channel are sent to one address."""
     return channel.control_mode is ControlMode.NONE

@@ -1,4 +1,4 @@
-"""What every part of the sender uses in a cycle: time, counters, reports, messages to be sent."""
+"""State that all parts of the sender use in a cycle: time, counters, reports, messages to send."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -17,7 +17,7 @@ cdef enum:
     REPORT_LIMIT = 16               # power of two
 
 cdef enum:
-    # What a message of a batch is
+    # The kinds of messages in a batch
     SENT_DATA = 0
     SENT_HEARTBEAT = 1
     SENT_SETUP = 2
@@ -62,8 +62,8 @@ cdef class SendContext
 
 
 cdef class BatchStream(PublicationStream):
-    # The result of one message: bytes taken of `length`; padding follows the data in the term.
-    # Returns what counts as bytes sent.
+    # Takes the result of one message: `length` bytes, how many were taken; padding follows the data
+    # in the term. Returns the number of bytes to count as sent.
     cdef int64_t on_sent(
         self, SendContext context, int kind, int64_t taken, int32_t length, int32_t padding
     ) noexcept nogil
@@ -80,10 +80,10 @@ cdef class SendContext:
     cdef send_counters_t counters
     cdef Clock clock
     cdef int64_t now_ns
-    cdef bint was_short                 # something was not taken since this was cleared
+    cdef bint was_short                 # whether a message was not taken since this was cleared
     cdef int64_t bytes_sent             # since this was cleared
-    # Something moved on, so that more may follow at once. Heartbeats and status messages that
-    # repeat what is known do not set it: a driver with many silent streams may rest.
+    # Whether there was progress, so that more may follow at once. Heartbeats and repeated status
+    # messages do not set it, so that a driver with many silent streams can rest.
     cdef bint has_news
     cdef SpscQueue events
     cdef CountersReader _reader
@@ -91,7 +91,7 @@ cdef class SendContext:
     cdef report_t* _reports
     cdef int64_t _report_head
     cdef int64_t _report_tail
-    # The batch: messages of any streams that leave by one call.
+    # The batch: messages of any streams that leave in one call.
     cdef void* _endpoint
     cdef address_t _to
     cdef int _count
@@ -100,12 +100,12 @@ cdef class SendContext:
     cdef outgoing_t _messages[BATCH_MESSAGES]
     cdef entry_t _entries[BATCH_ENTRIES]
     cdef uint8_t _frames[BATCH_ENTRIES * FRAME_ROOM]
-    # Make the batch one for this endpoint (and receiver) with room for so many messages.
+    # Prepares the batch for this endpoint (and receiver), with room for so many messages.
     cdef void aim(
         self, SendEndpoint endpoint, const address_t* to, int messages
     ) noexcept nogil
     cdef int room(self) noexcept nogil
-    # Where the next frame may be written; `push_frame` adds it, to the run of its like.
+    # The place of the next frame; `push_frame` adds it, to a run of frames of its length.
     cdef uint8_t* frame(self) noexcept nogil
     cdef void push_frame(self, BatchStream stream, int kind, int32_t length) noexcept nogil
     cdef void push(
@@ -120,9 +120,9 @@ cdef class SendContext:
     cdef void _note(
         self, BatchStream stream, int kind, int32_t length, int32_t padding
     ) noexcept nogil
-    # Send the batch and tell the streams what became of it.
+    # Sends the batch and reports the result to the streams.
     cdef void flush(self) noexcept nogil
-    # An event; False when there is no room for it (some is kept free for releases).
+    # Files an event; False when there is no room for it (some room is reserved for releases).
     cdef bint tell(
         self, int32_t kind, void* subject, int64_t a, int64_t b
     ) noexcept nogil
@@ -130,7 +130,7 @@ cdef class SendContext:
     # Room for a report, NULL when all are unread; `file_report` makes an event of it.
     cdef report_t* next_report(self) noexcept nogil
     cdef bint file_report(self, int32_t kind, void* subject) noexcept nogil
-    # For the conductor: the report of an event, and the oldest one is read.
+    # For the conductor: the report of an event, and the release of the oldest report.
     cdef report_t* report_at(self, int64_t index) noexcept nogil
     cdef void free_report(self) noexcept nogil
     cdef void _report_failure(self, SendEndpoint endpoint) noexcept nogil

@@ -1,8 +1,8 @@
-"""What every part of the sender uses in a cycle: time, counters, reports, messages to be sent.
+"""State that all parts of the sender use in a cycle: time, counters, reports, messages to send.
 
-Frames of different streams that share an endpoint leave in one call, those of one length as one
-run that the kernel cuts: heartbeats of a thousand idle streams are a few system calls. What became
-of a message is told to its stream when its batch is sent, in the same cycle.
+Frames of different streams that share an endpoint leave in one call, and those of one length as one
+run that the kernel cuts: heartbeats of a thousand idle streams are a few system calls. Each stream
+is told the result of its messages when the batch is sent, in the same cycle.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -22,12 +22,12 @@ from aerolog.transport.network.port cimport address_t, outgoing_t, same_address
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 
 cdef enum:
-    # Events that only releases may be the last of.
+    # The last places of the queue, which are reserved for releases.
     RELEASE_RESERVE = 64
 
 
 cdef class BatchStream(PublicationStream):
-    """A stream that messages of a batch belong to."""
+    """A stream whose messages can be part of a batch."""
 
     cdef int64_t on_sent(
         self, SendContext context, int kind, int64_t taken, int32_t length, int32_t padding
@@ -36,21 +36,21 @@ cdef class BatchStream(PublicationStream):
 
 
 cdef class SendContext:
-    """Shared by everything that one sender turns.
+    """The state that everything run by one sender shares.
 
     Args:
-        clock: of the driver.
-        counters: holds the system counters under their fixed ids; kept alive.
-        queue_length: events that may wait, more than 64.
+        clock: the driver's clock.
+        counters: the counters of the driver, with the system counters at fixed ids; kept alive.
+        queue_length: how many events may wait, more than 64.
     """
 
     def __init__(self, Clock clock not None, CountersReader counters not None, queue_length):
         """Make the context of one sender.
 
         Args:
-            clock: of the driver.
-            counters: holds the system counters under their fixed ids.
-            queue_length: events that may wait.
+            clock: the driver's clock.
+            counters: the counters of the driver, with the system counters at their fixed ids.
+            queue_length: how many events may wait, more than 64.
         """
         self.clock = clock
         self._reader = counters

@@ -1,7 +1,7 @@
-"""A send channel endpoint: one port and where it sends to (spec wire-protocol 3.1, 5.6, 7, 12).
+"""A send channel endpoint: one port and its destinations (spec wire-protocol 3.1, 5.6, 7, 12).
 
-Several publications share one, and one window. The conductor makes it and closes its port; in
-between the sender alone uses it.
+Several publications share an endpoint and its window. The conductor makes it and closes its port;
+in between only the sender uses it.
 """
 
 from libc.errno cimport ECONNREFUSED
@@ -27,29 +27,31 @@ from aerolog.transport.errors import ConfigurationError
 
 
 cdef enum:
-    # Parts of the limit that it grows by in a period: twice as much after 220 ms, 440 ms, 7 s.
+    # The limit grows by this fraction in a period: it has doubled after 220 ms, 440 ms, 7 s.
     START_GROWTH = 32
     GROWTH = 64
     PROBING_GROWTH = 1024
 
 
 cdef class SharedWindow:
-    """What all streams of a send endpoint may have under way, and send again (decision 0007).
+    """The bytes that all streams of a send endpoint may have in flight, or send again.
 
-    The streams of an endpoint share the receiver's socket buffer, while flow control knows each
-    one's window only. When a thousand windows together overflow the buffer, every stream asks for
-    its window again at once, the answers overflow it anew, and nothing moves any more. So the
-    endpoint watches what becomes of what it sends again: when that is much beside what receivers
-    consume, it is sending into a full buffer, and halves what may be under way in all; else that
-    grows again, slowly. Loss of up to a tenth, evenly spread, changes nothing, and a stream that is
-    alone is never limited: its own window always fits.
+    See decision 0007.
 
-    It also bounds what small datagrams that ask for ever other ranges can cause. Nothing is lost by
-    a refusal: what is missing is asked for again. The sender's thread calls everything.
+    The streams of an endpoint share the receiver's socket buffer, while flow control knows only
+    the window of each one. When a thousand windows together overflow the buffer, every stream
+    requests its window again at once, the answers overflow it again, and there is no progress. So
+    the endpoint watches the effect of retransmissions: when they are many compared with the bytes
+    that receivers consume, it sends into a full buffer, and halves the limit of bytes in flight;
+    otherwise the limit grows again, slowly. Evenly spread loss of up to a tenth changes nothing,
+    and a single stream is never limited: its own window always fits.
+
+    It also bounds the effect of small datagrams that request ever other ranges. A refusal loses
+    nothing, because missing data is requested again. Only the sender's thread calls the methods.
 
     Attributes:
-        in_flight: bytes sent and not consumed yet, as far as receivers have said.
-        longest: the widest window that a stream had, in bytes.
+        in_flight: bytes sent and not consumed yet, as receivers report.
+        longest: the widest window that a stream has had, in bytes.
     """
 
     def __cinit__(self):
@@ -58,13 +60,13 @@ cdef class SharedWindow:
         self._judged_at_ns = -INT64_MAX // 2
 
     cdef int64_t _current(self) noexcept nogil:
-        # A stream that is alone is not limited: its own window fits.
+        # A single stream is not limited: its own window fits.
         return max(self._limit, self.longest)
 
     cdef int64_t room(self, int64_t now_ns) noexcept nogil:
         if now_ns >= self._period_end_ns:
             self._next_period(now_ns)
-        # Streams that wait for what was lost must not hold up all others for good.
+        # Streams that wait for lost data must not stop all others for good.
         return max(self._current() - self.in_flight, self.longest - self._sent)
 
     cdef void sent(self, int64_t length) noexcept nogil:
@@ -107,7 +109,7 @@ cdef class SharedWindow:
 
     cdef void _judge(self) noexcept nogil:
         cdef int64_t fruitful = self._consumed_since // 8
-        # Held back, streams move by what they are sent again alone.
+        # Streams that are held back make progress by retransmissions alone.
         if self.in_flight >= self._current():
             fruitful = 2 * self._consumed_since
         if self._granted_since > fruitful + self.longest:
@@ -120,32 +122,32 @@ cdef class SharedWindow:
     cdef int64_t _growth(self) noexcept nogil:
         if self._overflowed_at == 0:
             return START_GROWTH
-        # Slowly where it went wrong the last time.
+        # Slowly near the limit at which the buffer last overflowed.
         return GROWTH if self._limit < self._overflowed_at // 4 * 3 else PROBING_GROWTH
 
     @property
     def limit(self):
-        """How much may be under way now, in bytes."""
+        """The number of bytes that may be in flight now."""
         return self._current()
 
     def on_sent(self, length: int) -> None:
-        """A stream has sent bytes for the first time."""
+        """Count bytes that a stream has sent for the first time."""
         self.sent(length)
 
     def on_consumed(self, length: int, window: int) -> None:
-        """Receivers of a stream with such a window have consumed bytes of what is under way."""
+        """Count bytes in flight that receivers of a stream with such a window have consumed."""
         self.consumed(length, window)
 
     def on_forgotten(self, length: int) -> None:
-        """A stream lets go of bytes under way: nobody receives them any more."""
+        """Count bytes in flight that a stream gives up, because it has no receivers any more."""
         self.forget(length)
 
     def room_at(self, now_ns: int) -> int:
-        """Bytes that a stream may send now; 0 or less for none."""
+        """Return the bytes that a stream may send now; 0 or less for none."""
         return self.room(now_ns)
 
     def grant_at(self, length: int, longest: int, now_ns: int) -> bool:
-        """Whether bytes may be sent again now; the longest retransmission fits any period."""
+        """Return whether bytes may be sent again; the longest retransmission fits any period."""
         return self.grant(length, longest, now_ns)
 
 
@@ -157,19 +159,20 @@ cdef int64_t _TIMEOUT_NS = 5_000_000_000
 
 
 cdef class SendDestinations:
-    """Where a multi-destination endpoint sends to (spec wire-protocol 12).
+    """The destinations of a multi-destination endpoint (spec wire-protocol 12).
 
-    Dynamic destinations are learned from status messages and forgotten after 5 s without; manual
-    ones come and go by command. One sender owns them; commands reach it through its queue.
+    Dynamic destinations are learned from status messages and forgotten after 5 s without any;
+    manual ones are added and removed by commands. One sender owns the destinations, and commands
+    reach it through its queue.
 
     Args:
         mode: DYNAMIC or MANUAL.
-        counters: holds the counter.
-        counter_id: ``mdc-num-dest``, -1 for none.
+        counters: the counters of the driver.
+        counter_id: the counter ``mdc-num-dest``, -1 for none.
 
     Raises:
-        ConfigurationError: another mode.
-        IndexError: there is no such counter.
+        ConfigurationError: the mode is neither of these.
+        IndexError: the counter id does not exist.
     """
 
     def __init__(
@@ -179,8 +182,8 @@ cdef class SendDestinations:
 
         Args:
             mode: DYNAMIC or MANUAL.
-            counters: holds the counter.
-            counter_id: `mdc-num-dest`, -1 for none.
+            counters: the counters of the driver.
+            counter_id: the counter `mdc-num-dest`, -1 for none.
         """
         if mode not in (DYNAMIC, MANUAL):
             raise ConfigurationError(f"destinations are DYNAMIC (1) or MANUAL (2): {mode}")
@@ -198,7 +201,7 @@ cdef class SendDestinations:
         return self.count
 
     def addresses(self):
-        """Where it sends to, None for what is not resolved; while the sender does not turn."""
+        """The addresses, None for unresolved ones; read it only while the sender does not run."""
         return [address_pair(&self._items[i].address) for i in range(self.count)]
 
     # ---- sending ------------------------------------------------------------------------------
@@ -226,7 +229,7 @@ cdef class SendDestinations:
         for _ in range(self.count):
             if self._items[index].address.length > 0:
                 result = port.send(messages, count, &self._items[index].address)
-                # What all took is what the position may move by.
+                # The position may advance only by the bytes that all destinations took.
                 sending.bytes = min(sending.bytes, port.sent_bytes)
                 if result < 0 and not is_transient(result):
                     sending.error = -result
@@ -288,7 +291,7 @@ cdef class SendDestinations:
         if self.mode == 2:
             for i in range(first, self.count):
                 if now_ns - self._items[i].last_heard_ns > _TIMEOUT_NS:
-                    self._items[i].last_heard_ns = now_ns  # not again before another 5 s
+                    self._items[i].last_heard_ns = now_ns  # reported again in 5 s or later
                     found[0] = i
                     return self._items[i].registration_id
         return -1
@@ -358,24 +361,24 @@ cdef class SendDestinations:
 
 
 cdef enum:
-    # Refusals by a peer that is not there that one send looks past.
+    # The number of refusals by an absent peer that one send ignores.
     REFUSAL_LIMIT = 2
 
 cdef int64_t _FAILURE_PERIOD_NS = 1_000_000_000
 
 
 cdef class SendEndpoint:
-    """A port and where it sends to.
+    """A port and the addresses that it sends to.
 
     Args:
-        port: open; whoever made the endpoint closes it when the sender has given it back.
-        destinations: of a multi-destination endpoint.
-        remote: address of the peer or the group; None with destinations or responses, and while
-            its name is not resolved.
+        port: an open port; whoever made the endpoint closes it after the sender has released it.
+        destinations: the destinations of a multi-destination endpoint.
+        remote: the address of the peer or the group; None with destinations or responses, and
+            while its name is not resolved.
         is_connected: whether the port is connected to it.
         is_multicast: whether ``remote`` is a group.
-        is_response: whether its publications answer, each to its own receiver.
-        needs_resolution: whether ``remote`` came from a name.
+        is_response: whether its publications are responses, each sent to its own receiver.
+        needs_resolution: whether ``remote`` is the result of a name resolution.
 
     Raises:
         ConfigurationError: more than one of destinations, remote and responses is given.
@@ -395,20 +398,21 @@ cdef class SendEndpoint:
         """Make an endpoint on an open port.
 
         Args:
-            port: open; the conductor closes it after `EndpointReleased`.
-            destinations: of a multi-destination endpoint.
-            remote: address of the peer or the group, None with destinations or responses.
+            port: an open port; the conductor closes it after `EndpointReleased`.
+            destinations: the destinations of a multi-destination endpoint.
+            remote: the address of the peer or the group, None with destinations or responses.
             is_connected: whether the port is connected to it (`aeron.driver.connect`, multicast).
             is_multicast: whether `remote` is a group.
-            is_response: whether its publications answer (`control-mode=response`).
-            needs_resolution: whether `remote` came from a name, so that `Unresolved` is of use.
+            is_response: whether its publications are responses (`control-mode=response`).
+            needs_resolution: whether `remote` is the result of a name resolution, so that
+                `Unresolved` is reported.
         """
         if (destinations is not None) + (remote is not None) + is_response > 1:
             raise ConfigurationError(
                 "an endpoint sends to destinations, to one remote address, or to whom it answers"
             )
         self.port = port
-        # Ports around ports hold datagrams back that their descriptor knows nothing of.
+        # A wrapper may hold datagrams back that polling its descriptor does not show.
         self.descriptor = port.descriptor() if isinstance(port, SocketPort) else -1
         self.destinations = destinations
         self.shared = SharedWindow()
@@ -422,7 +426,7 @@ cdef class SendEndpoint:
 
     @property
     def remote(self):
-        """The peer as last set, None for none; while the sender does not turn."""
+        """The peer as last set, None for none; read it only while the sender does not run."""
         return address_pair(&self.peer)
 
     cdef int64_t transmit(
@@ -447,10 +451,10 @@ cdef class SendEndpoint:
         elif not self.is_connected:
             target = &self.peer
         if target != NULL and target.length == 0:
-            return length  # nobody to send to, as without destinations
+            return length  # there is no peer to send to, as without destinations
         while True:
             result = self.port.send(messages, count, target)
-            # The port says so of an earlier datagram: this one is still to be sent.
+            # The error is that of an earlier datagram: this one is still to be sent.
             if result != -ECONNREFUSED or refusals == REFUSAL_LIMIT:
                 break
             refusals += 1

@@ -1,9 +1,9 @@
-"""A UDP publication as its two threads see it: what the sender sends, what the conductor grants.
+"""A UDP publication for its two threads: the sender's transmission, the conductor's limits.
 
 Spec wire-protocol 5.2 to 5.9, 7, 11, 14, 16; spec log-buffers 14, 17, 18. The sender's methods and
 the conductor's duty cycle hold no GIL; the conductor's control part calls the Python ones on its
 own thread. Each field has one writer, and words that both see go through atomics. Nothing of the
-data path allocates, but for receivers that join.
+data path allocates, except for receivers that join.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -24,12 +24,12 @@ from aerolog.transport.protocol.frames cimport (
 )
 
 
-# When a stream has something to do, in an array of the sender: an idle one costs a look at this
-# and at the length of the frame that comes next.
+# When a stream has work to do, in an array of the sender: an idle stream costs a read of this and
+# of the length of the next frame.
 ctypedef struct turn_t:
     void* stream
     const uint8_t* watched      # a frame's length appears here; NULL: nothing may be sent
-    int64_t due_ns              # act at this time whatever appears
+    int64_t due_ns              # act at this time, with or without a frame
 
 
 cdef class SendStream(BatchStream):
@@ -50,22 +50,22 @@ cdef class SendStream(BatchStream):
     cdef int32_t _timestamp_offset      # of the payload; -8 reserved value, -1 none
     cdef int32_t _max_datagrams
     cdef int32_t _ttl
-    cdef bint _has_been_heard           # an ordinary status message ever
+    cdef bint _has_been_heard           # whether any ordinary status message has come
     cdef bint _is_setup_elicited
-    cdef int64_t _in_flight             # sent and not consumed, of what the endpoint counts
+    cdef int64_t _in_flight             # bytes sent and not consumed that the endpoint counts
     cdef bint _tracks_limit
     cdef bint _was_short
     cdef bint _is_group
     cdef bint _signal_eos
     cdef bint _ssc
-    cdef bint _asks_flow_control        # it may have something to say when nothing is sent
+    cdef bint _asks_flow_control        # it may change the limit when nothing is sent
     cdef bint _response_connected_due
     cdef readonly bint is_response
     cdef readonly int64_t response_correlation_id
     cdef address_t _response_address
-    # What both threads see is together, next to what the conductor looks at in every cycle:
-    # written by the conductor, read by the sender
-    cdef int64_t _spy_position          # of the fastest
+    # Words that both threads see are together, next to those that the conductor reads in every
+    # cycle: written by the conductor, read by the sender
+    cdef int64_t _spy_position          # of the fastest spy
     cdef int32_t _is_end_of_stream
     cdef int32_t _is_revoked
     # written by the sender, read by the conductor
@@ -76,10 +76,10 @@ cdef class SendStream(BatchStream):
     cdef int32_t _is_live               # has receivers, and those that flow control requires
     # written by both, as the log's own word is
     cdef int32_t _is_connected
-    cdef int32_t _spy_count             # by the conductor
-    # One step: data, setups, heartbeats, retransmissions; sets the turn.
+    cdef int32_t _spy_count             # written by the conductor
+    # Runs one step: data, setups, heartbeats, retransmissions; sets the turn.
     cdef void send(self, SendContext context) noexcept nogil
-    # Control frames that are for this stream. An ordinary status message must be acceptable.
+    # Handle control frames for this stream. An ordinary status message must be acceptable.
     cdef bint is_acceptable(self, const status_message_t* message) noexcept nogil
     cdef void on_status_message(
         self, SendContext context, const status_message_t* message, const address_t* source
@@ -92,7 +92,7 @@ cdef class SendStream(BatchStream):
     cdef void on_response_setup(
         self, SendContext context, const response_setup_t* setup
     ) noexcept nogil
-    # Nothing of it is under way any more.
+    # Forgets all bytes in flight.
     cdef void leave(self) noexcept nogil
     cdef void _forget(self, int64_t length) noexcept nogil
     cdef void update_connected(self) noexcept nogil
@@ -112,11 +112,11 @@ cdef class SendStream(BatchStream):
     cdef void _note_receivers(self) noexcept nogil
 
     # ---- the conductor's own, on lines that the sender does not write
-    # What the last cycle found; there is nothing to do while it holds.
+    # The results of the last cycle; while they hold there is nothing to do.
     cdef int32_t _count_seen
     cdef int32_t _connected_seen
     cdef bint _is_settled
-    cdef bint _is_caught_up             # the sender has sent all there is
+    cdef bint _is_caught_up             # whether the sender has sent everything
     cdef int64_t* _tail                 # of the active term
     cdef int64_t _tail_seen
     cdef int64_t _sender_seen

@@ -1,9 +1,9 @@
-"""A UDP publication as its two threads see it: what the sender sends, what the conductor grants.
+"""A UDP publication for its two threads: the sender's transmission, the conductor's limits.
 
 Spec wire-protocol 5.2 to 5.9, 7, 11, 14, 16; spec log-buffers 14, 17, 18. The sender's methods and
 the conductor's duty cycle hold no GIL; the conductor's control part calls the Python ones on its
 own thread. Each field has one writer, and words that both see go through atomics. Nothing of the
-data path allocates, but for receivers that join.
+data path allocates, except for receivers that join.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -110,7 +110,7 @@ RESERVED_VALUE_OFFSET = -8
 _SECOND_NS = 1_000_000_000
 
 cdef enum:
-    ECHO_LIMIT = 64                 # answers to RTT measurements in
+    ECHO_LIMIT = 64                 # answers to RTT measurements in 10 ms
     NO_TIMESTAMP_OFFSET = -1
     RESERVED_OFFSET = -8
     # A batch with less room is sent before a stream adds to it.
@@ -119,46 +119,46 @@ cdef enum:
 cdef int64_t _ECHO_PERIOD_NS = 10_000_000
 cdef int64_t _SETUP_PERIOD_NS = 100_000_000
 cdef int64_t _HEARTBEAT_PERIOD_NS = 100_000_000
-# How often a strategy that watches its receivers is asked while nothing is sent.
+# How often a strategy that tracks its receivers is called while nothing is sent.
 cdef int64_t _FLOW_CONTROL_PERIOD_NS = 10_000_000
 
 
 cdef class SendStream(BatchStream):
-    """One UDP publication: what is sent and heard of it, its limits, positions and states.
+    """One UDP publication: its transmission, its limits, its positions and its states.
 
     Args:
-        logs: the publication's log; session, stream, MTU and term length are its.
-        counters: holds the counters of the ids and the system counters; kept alive.
-        endpoint: that sends it; not yet told to the sender.
-        flow_control: of this publication alone; the sender's from now on.
-        retransmit: the same.
-        pub_pos_id: counter of the sampled publisher position, written by the conductor.
-        pub_lmt_id: counter of the publication limit, the same.
-        snd_pos_id: counter of the sender's position, written by the sender.
-        snd_lmt_id: counter of the sender's limit, the same.
-        snd_bpe_id: counter of back-pressure events, the same.
-        snd_naks_id: counter of requests for retransmission, the same.
-        exclusive: an exclusive publication is unblocked only while it drains.
-        sparse: room on disk is made as the limit moves.
-        initial_position: where it starts, a multiple of 32 in bytes.
-        window_length: publication window in bytes.
-        unblock_timeout_ns: how long the sender must stand still before publishers are unblocked.
-        now_ns: monotonic time.
+        logs: the publication's log, with its session, stream, MTU and term length.
+        counters: the counters to which the ids refer, and the system counters; kept alive.
+        endpoint: the endpoint that sends it; the sender does not know it yet.
+        flow_control: the strategy of this publication alone; from now on the sender owns it.
+        retransmit: the retransmit handler, likewise.
+        pub_pos_id: the counter of the sampled publisher position, written by the conductor.
+        pub_lmt_id: the counter of the publication limit, written by the conductor.
+        snd_pos_id: the counter of the sender's position, written by the sender.
+        snd_lmt_id: the counter of the sender's limit, written by the sender.
+        snd_bpe_id: the counter of back-pressure events, written by the sender.
+        snd_naks_id: the counter of NAKs received, written by the sender.
+        exclusive: whether it is exclusive: such a publication is unblocked only while it drains.
+        sparse: whether disk space is allocated as the limit moves.
+        initial_position: the position at which it starts, a multiple of 32 in bytes.
+        window_length: the publication window in bytes.
+        unblock_timeout_ns: the time without progress of the sender until publishers are unblocked.
+        now_ns: the monotonic time.
         window_limit_timeout_ns: how long an untethered spy may be behind the window.
-        linger_timeout_ns: how long such a spy still holds the stream back.
-        resting_timeout_ns: how long it then stays away.
-        connection_timeout_ns: receivers that are silent for longer are gone.
-        signal_eos: whether heartbeats say so when the stream has ended.
-        spies_simulate_connection: a spy makes the publication connected, and the sender follows
-            it where there is no receiver.
-        is_response: sent to where eliciting status messages come from.
+        linger_timeout_ns: how long such a spy then still holds the stream back.
+        resting_timeout_ns: how long it then rests before it may join again.
+        connection_timeout_ns: receivers that are silent for longer are forgotten.
+        signal_eos: whether heartbeats announce the end of the stream.
+        spies_simulate_connection: whether a spy makes the publication connected, so that the sender
+            follows it where there is no receiver.
+        is_response: whether it is sent to the source of eliciting status messages.
         response_correlation_id: of the subscription (request) or image (response), -1 for none.
         send_timestamp_offset: in bytes of payload, RESERVED_VALUE_OFFSET or NO_TIMESTAMP.
-        max_datagrams_per_send: most of one send step, 1 to 64.
+        max_datagrams_per_send: the most datagrams of one send step, 1 to 64.
 
     Raises:
         ConfigurationError: an argument is out of range.
-        IndexError: there is no such counter.
+        IndexError: a counter id does not exist.
     """
 
     def __cinit__(
@@ -227,11 +227,11 @@ cdef class SendStream(BatchStream):
         )
 
     cdef int _start_at(self, int64_t position, int64_t now_ns) except -1:
-        """Every position and counter begins here, at a monotonic time."""
+        """Set every position, counter and time to the start of the stream."""
         self._position = self._limit = position
         store_release_i64(self._snd_pos, position)
         store_release_i64(self._snd_lmt, position)
-        # The first setup goes at once, and the first heartbeat right after the first answer.
+        # The first setup is sent at once, and the first heartbeat right after the first answer.
         self._setup_sent_ns = now_ns - _SETUP_PERIOD_NS - 1
         self._last_sent_ns = now_ns - _HEARTBEAT_PERIOD_NS - 1
         self._echo_period_end_ns = now_ns
@@ -300,7 +300,7 @@ cdef class SendStream(BatchStream):
         return due_ns
 
     cdef int _compose(self, SendContext context) noexcept nogil:
-        """Put what may be sent into the batch: datagrams, 0 for nothing there, -1 if blocked."""
+        """Add data to the batch; return the datagrams, 0 when there are none, -1 when blocked."""
         cdef outgoing_t[BATCH_MESSAGES] messages
         cdef int32_t[BATCH_MESSAGES] paddings
         cdef int64_t window = self._limit - self._position
@@ -447,7 +447,7 @@ cdef class SendStream(BatchStream):
         context.push_frame(self, SENT_HEARTBEAT, DATA_HEADER_LENGTH)
 
     cdef void _idle(self, SendContext context) noexcept nogil:
-        """Nothing was sent: whoever simulates a receiver moves on, silent receivers are gone."""
+        """Follow spies and expire receivers, in a cycle in which nothing was sent."""
         cdef int64_t position
         if self._ssc and self._has_receivers == 0 and load_acquire_i32(&self._spy_count) > 0:
             # A spy's client writes its position; the conductor bounds it, here it is a frame's.
@@ -471,7 +471,7 @@ cdef class SendStream(BatchStream):
             store_release_i32(&self._is_live, is_live)
 
     cdef void update_connected(self) noexcept nogil:
-        """The log says whether somebody receives (5.7)."""
+        """Write to the log whether the publication is connected (5.7)."""
         cdef bint connected = load_acquire_i32(&self._is_live) != 0 or (
             self._ssc and load_acquire_i32(&self._spy_count) > 0
         )
@@ -484,7 +484,7 @@ cdef class SendStream(BatchStream):
     # ---- the sender: control frames -------------------------------------------------------------
 
     cdef bint is_acceptable(self, const status_message_t* message) noexcept nogil:
-        """Whether the position is one that a receiver of this stream can have."""
+        """Return whether the position is one that a receiver of this stream can have."""
         cdef int64_t position = compute_position(self.log, message.term_id, message.term_offset)
         cdef int64_t distance = position - self._position
         return -distance <= self.log.term_length // 2 and distance <= self.log.term_length // 2
@@ -557,7 +557,7 @@ cdef class SendStream(BatchStream):
         self.turn.due_ns = context.now_ns
 
     cdef void _resend(self, SendContext context, const resend_t* resend) noexcept nogil:
-        """Send frames again that are in the log and have been sent (7)."""
+        """Send frames again that are still in the log and were sent before (7)."""
         cdef outgoing_t[BATCH_MESSAGES] messages
         cdef int32_t[BATCH_MESSAGES] paddings
         cdef int64_t position = compute_position(self.log, resend.term_id, resend.term_offset)
@@ -575,13 +575,13 @@ cdef class SendStream(BatchStream):
             return
         term = self.log.terms[index_by_position(self.log, position)]
         offset = resend.term_offset
-        # A request that points into a message would have its bytes sent as a frame.
+        # A request for an offset inside a message would send its bytes as a frame.
         if (
             get_i32(term + offset + TERM_OFFSET_OFFSET) != offset
             or get_i32(term + offset + TERM_ID_OFFSET) != resend.term_id
         ):
             return
-        # The one look at the event log that a stream takes: for what is sent again.
+        # The only use of the event log by a stream: to log what is sent again.
         if self._retransmit.events is not None:
             self._retransmit.events.resend(resend.term_id, resend.term_offset, resend.length)
         while left > 0 and offset < self.log.term_length:
@@ -620,7 +620,7 @@ cdef class SendStream(BatchStream):
             get_and_add_i64(context.counters.retransmitted_bytes, total)
 
     cdef void on_rttm(self, SendContext context, const rttm_t* rttm) noexcept nogil:
-        """Echo a measurement of the round trip; so many in a short time as receivers need."""
+        """Echo an RTT measurement; at most 64 of them are answered in 10 ms."""
         cdef uint8_t[RTTM_LENGTH] frame
         cdef outgoing_t message
         cdef rttm_t echo
@@ -683,7 +683,7 @@ cdef class SendStream(BatchStream):
     # ---- the conductor: the duty cycle ----------------------------------------------------------
 
     cdef int update(self, int64_t now_ns) noexcept nogil:
-        """Sample the publisher, move its limit, clean what was sent a term ago."""
+        """Sample the publisher, move its limit, and clean what was sent a term ago."""
         cdef int64_t producer, sender_position
         sender_position = load_acquire_i64(&self._position)
         if self._has_nothing_new(sender_position):
@@ -701,15 +701,15 @@ cdef class SendStream(BatchStream):
         self._is_caught_up = producer == sender_position
         self.update_connected()
         self._connected_seen = load_acquire_i32(&self._is_connected)
-        # Settled: what there is to clean is clean, and the limit is where it belongs.
+        # Settled: everything is clean that can be, and the limit is where it belongs.
         self._is_settled = not self._move_limit(sender_position, producer)
         return not self._is_settled
 
     cdef bint _has_nothing_new(self, int64_t sender_position) noexcept nogil:
-        """Whether all is as the last cycle left it.
+        """Return whether nothing has changed since the last cycle.
 
-        The log is not looked at where the sender would move at once if anything were published:
-        an idle publication costs the conductor a look at a few words of its own.
+        The log is not read when the sender would move at once if a message were published: an idle
+        publication costs the conductor a few reads of words of its own.
         """
         cdef int32_t connected = self._connected_seen
         if (
@@ -730,7 +730,7 @@ cdef class SendStream(BatchStream):
         )
 
     cdef int64_t _sample(self) noexcept nogil:
-        """The publisher's position, from words that the next cycle compares."""
+        """Return the publisher's position, from words that the next cycle compares."""
         self._count_seen = load_acquire_i32(self._count)
         self._tail = <int64_t*> tail_address(self.log, index_by_term_count(self._count_seen))
         self._tail_seen = load_acquire_i64(self._tail)
@@ -741,7 +741,7 @@ cdef class SendStream(BatchStream):
         )
 
     cdef void _show_spies(self, int64_t producer) noexcept nogil:
-        """How far the fastest spy is, for the sender; what it claims beyond the end is not true."""
+        """Show the fastest spy's position to the sender, bounded by the publisher's position."""
         cdef int64_t fastest
         if self.spies.count == 0 and self._spy_count == 0:
             return
@@ -750,7 +750,7 @@ cdef class SendStream(BatchStream):
         store_release_i32(&self._spy_count, self.spies.in_flow)
 
     cdef bint _move_limit(self, int64_t sender_position, int64_t producer) noexcept nogil:
-        """Whether anything was moved or cleaned, so that there may be more to do."""
+        """Return whether a limit was moved or data cleaned, so that there may be more to do."""
         cdef int64_t term_length = self.log.term_length
         cdef int64_t slowest = sender_position
         cdef int64_t lowest, highest, limit, gap
@@ -765,7 +765,7 @@ cdef class SendStream(BatchStream):
             cleaned = clean_log(
                 self.log, &self._clean_position, min(slowest - term_length, self.allocation.limit)
             )
-            # A publisher is never let into a term that is not clean.
+            # A publisher is never admitted to a term that is not clean.
             gap = (limit >> self.log.position_bits) - (
                 self._clean_position >> self.log.position_bits
             )
@@ -792,7 +792,7 @@ cdef class SendStream(BatchStream):
     # ---- the conductor: timer events ------------------------------------------------------------
 
     cdef bint needs_control(self, int64_t now_ns) noexcept nogil:
-        """Whether this timer event changes something that clients are told about."""
+        """Return whether this timer event changes something that clients have to be told."""
         if self.state == PUBLICATION_ACTIVE:
             return self._is_revoked != 0 or self.spies.any_due(self._window_limit(), now_ns)
         if self.state == PUBLICATION_DRAINING:
@@ -800,7 +800,7 @@ cdef class SendStream(BatchStream):
         return self.references == 0 and self.state == PUBLICATION_LINGER
 
     cdef void tick(self, int64_t now_ns) noexcept nogil:
-        """What a timer event does when no client has to be told anything."""
+        """Do the work of a timer event of which clients are told nothing."""
         if self.state == PUBLICATION_ACTIVE:
             self.spies.note_active(self._window_limit(), now_ns)
             self.update_connected()
@@ -813,11 +813,11 @@ cdef class SendStream(BatchStream):
             self._settle()
 
     cdef int64_t _window_limit(self) noexcept nogil:
-        """Position that an untethered spy must be past (11)."""
+        """Return the position that an untethered spy must be past (11)."""
         return load_acquire_i64(&self._position) - self.window + self.window // 4
 
     cdef bint _is_over(self) noexcept nogil:
-        """Whether all is sent, or there is nobody to send it to."""
+        """Return whether everything is sent, or there is no receiver to send it to."""
         return (
             self._is_end_of_stream != 0
             or load_acquire_i64(&self._position) >= producer_position(self.log)
@@ -825,7 +825,7 @@ cdef class SendStream(BatchStream):
         )
 
     cdef void _settle(self) noexcept nogil:
-        """A timer event of a publication that drains (5.8)."""
+        """Do the timer event of a publication that drains (5.8)."""
         cdef int64_t producer = producer_position(self.log)
         store_release_i64(self.pub_pos, producer)
         if producer > load_acquire_i64(&self._position):
@@ -845,17 +845,17 @@ cdef class SendStream(BatchStream):
 
     @property
     def sender_position(self) -> int:
-        """Up to where everything is sent."""
+        """The position up to which everything is sent."""
         return load_acquire_i64(&self._position)
 
     @property
     def is_connected(self) -> bool:
-        """Whether the log says that somebody receives."""
+        """Whether the log says that the publication is connected."""
         return load_acquire_i32(&self._is_connected) != 0
 
     @property
     def has_receivers(self) -> bool:
-        """Whether receivers were heard in the connection timeout."""
+        """Whether receivers were heard within the connection timeout."""
         return load_acquire_i32(&self._has_receivers) != 0
 
     @property
@@ -865,7 +865,7 @@ cdef class SendStream(BatchStream):
 
     @property
     def is_end_of_stream(self) -> bool:
-        """Whether heartbeats say that the stream has ended."""
+        """Whether heartbeats announce the end of the stream."""
         return self._is_end_of_stream != 0
 
     @property
@@ -879,16 +879,16 @@ cdef class SendStream(BatchStream):
         return self.spies.all_reached(producer_position(self.log))
 
     def join_position(self) -> int:
-        """Where a new spy starts: the sender's position."""
+        """Return where a new spy starts: at the sender's position."""
         return load_acquire_i64(&self._position)
 
     def add_spy(self, counter_id: int, tethered: bool, now_ns: int) -> None:
-        """Let a spy's position count from a monotonic time on."""
+        """Add a spy's position, which counts for flow control from now on."""
         self.spies.add(counter_id, tethered, now_ns)
         self._spies_have_changed()
 
     def remove_spy(self, counter_id: int) -> bool:
-        """Let a spy's position count no more; whether it was there."""
+        """Remove a spy's position; return whether it was there."""
         known = self.spies.remove(counter_id)
         self._spies_have_changed()
         return known
@@ -899,7 +899,7 @@ cdef class SendStream(BatchStream):
         self._spies_have_changed()
 
     def due_spies(self, now_ns: int) -> list[int]:
-        """Counter ids of the untethered spies whose state changes, the last one first."""
+        """Return counter ids of the untethered spies that change state, the last one first."""
         return self.spies.due(self._window_limit(), now_ns)
 
     def _spies_have_changed(self):
@@ -909,12 +909,12 @@ cdef class SendStream(BatchStream):
             self.update_connected()
 
     def revoke(self) -> None:
-        """Mark the publication revoked; the next timer event ends it."""
+        """Mark the publication as revoked; the next timer event ends it."""
         set_publication_revoked(self.log)
         store_release_i32(&self._is_revoked, 1)
 
     def end_stream(self) -> None:
-        """Publish nothing more: limit and end of stream are where the publisher is."""
+        """End the stream: set the limit and the end of stream to the publisher's position."""
         cdef int64_t producer = producer_position(self.log)
         self._store_limit(producer)
         set_end_of_stream_position(self.log, producer)
@@ -922,14 +922,14 @@ cdef class SendStream(BatchStream):
             store_release_i32(&self._is_end_of_stream, 1)
 
     def mark_end_of_stream(self) -> None:
-        """Heartbeats say from now on that the stream has ended, whatever is sent."""
+        """Let heartbeats announce the end of the stream from now on, whatever is sent."""
         store_release_i32(&self._is_end_of_stream, 1)
 
     def settle(self) -> None:
-        """A timer event while it drains: free what is blocked, see whether the stream is over."""
+        """Do the timer event while it drains: unblock, and find out whether the stream is over."""
         self._settle()
 
     def disconnect(self) -> None:
-        """Tell publishers that nobody is there."""
+        """Mark the publication as not connected, for its publishers."""
         store_release_i32(&self._is_connected, 0)
         set_log_connected(self.log, False)

@@ -22,14 +22,14 @@ cdef class PublicationTable:
     ) noexcept nogil
     cdef void add(self, SendStream stream) noexcept nogil
     cdef void remove(self, SendStream stream) noexcept nogil
-    # The SendStream, NULL for none.
+    # The stream, NULL when there is none.
     cdef void* find(
         self, SendEndpoint endpoint, int32_t session_id, int32_t stream_id
     ) noexcept nogil
 
 
 cdef enum:
-    # Messages taken from one endpoint in one cycle.
+    # The number of messages taken from one endpoint in one cycle.
     POLL_MESSAGES = 16
 
 
@@ -45,7 +45,7 @@ cdef class Sender(Agent):
     cdef int _turn_capacity
     cdef int _first_turn
     cdef address_t _staged_address
-    cdef record_t _held             # a command that found no room
+    cdef record_t _held             # a command for which there was no room
     cdef bint _is_holding
     cdef int _cycles_since_poll
     cdef int64_t _bytes_since_poll
@@ -54,16 +54,16 @@ cdef class Sender(Agent):
     cdef int64_t _poll_deadline_ns
     cdef int64_t _resolution_period_ns
     cdef int64_t _resolution_deadline_ns
-    cdef dict _alive                # what the sender borrows, by address
-    cdef set _held_by_sender        # what was not recalled yet
-    cdef object backlog             # commands that the queue had no room for
+    cdef dict _alive                # objects that the sender borrows, by address
+    cdef set _held_by_sender        # objects that were not recalled yet
+    cdef object backlog             # commands for which the queue had no room
     cdef int64_t* _offer_failures
     # False without memory: the caller keeps the command.
     cdef bint add(self, SendEndpoint endpoint) noexcept nogil
     cdef void remove(self, SendEndpoint endpoint) noexcept nogil
-    # Take what came in, a bounded part of it; returns how many messages.
+    # Receives control frames, up to a bound.
     cdef void poll_endpoints(self) noexcept nogil
-    # Ask for names to be looked up again whose addresses are silent.
+    # Reports addresses that are silent, so that their names are resolved again.
     cdef void check_resolutions(self) noexcept nogil
     cdef void _poll_endpoint(self, SendEndpoint endpoint) noexcept nogil
     cdef void _check_resolution(self, SendEndpoint endpoint) noexcept nogil

@@ -1,8 +1,8 @@
-"""The agent that sends (spec wire-protocol 5.1): publications, control frames, destinations.
+"""The agent that sends publications and receives control frames (spec wire-protocol 5.1).
 
-The conductor hands over by a queue and gets back by another; its methods and the events are here,
-so is the native duty cycle. An idle publication costs one look at its turn and at the place where
-its next frame will be.
+The conductor passes commands through one queue and gets events from another; its methods and the
+native duty cycle are here. An idle publication costs a read of its turn and of the place where its
+next frame will be.
 """
 
 from collections import deque
@@ -78,7 +78,7 @@ from aerolog.transport.driver.send.sender_events import (
 cdef class PublicationTable:
     """A sender's publications by endpoint, session and stream: streams linked in buckets.
 
-    It holds nothing alive: whoever adds a stream removes it before it goes.
+    It keeps no stream alive: whoever adds a stream has to remove it before the stream is freed.
     """
 
     def __init__(self):
@@ -143,23 +143,23 @@ cdef enum:
 
 cdef enum:
     COMMANDS_PER_CYCLE = 8
-    # A cycle may send much: receivers of a short window must not wait for the next but five.
+    # A cycle may send much: receivers with a short window must not wait for several cycles.
     MOST_BYTES_UNPOLLED = 32 * 1024
 
 cdef int64_t _SILENCE_NS = 5_000_000_000
 
 
 cdef class Sender(Agent):
-    """Turns send endpoints and publications.
+    """Runs send endpoints and publications.
 
     Args:
-        clock: of the driver.
-        counters: holds the system counters under their fixed ids.
+        clock: the driver's clock.
+        counters: the counters of the driver, with the system counters at their fixed ids.
         status_message_timeout_ns: sockets are polled at least twice in it, whatever is sent.
-        send_to_status_poll_ratio: cycles that send between two polls.
-        reresolution_check_interval_ns: between two looks at who was not heard of, 0 for never.
-        queue_length: commands and events that may wait, each.
-        role_name: of the agent.
+        send_to_status_poll_ratio: the number of cycles that send between two polls.
+        reresolution_check_interval_ns: between two checks for silent addresses, 0 for never.
+        queue_length: how many commands may wait, and how many events.
+        role_name: the name of the agent.
     """
 
     def __cinit__(
@@ -176,14 +176,14 @@ cdef class Sender(Agent):
         """Make the agent.
 
         Args:
-            clock: of the driver; wall-clock time of `channel-snd-ts-offset`.
-            counters: holds the system counters under their fixed ids.
+            clock: the driver's clock; wall-clock time for `channel-snd-ts-offset`.
+            counters: the counters of the driver, with the system counters at their fixed ids.
             status_message_timeout_ns: `aeron.rcv.status.message.timeout`; sockets are polled at
                 least twice in it, whatever is sent.
             send_to_status_poll_ratio: `aeron.send.to.status.poll.ratio`.
             reresolution_check_interval_ns: `aeron.driver.reresolution.check.interval`, 0 for never.
-            queue_length: commands and events that may wait, each.
-            role_name: of the agent.
+            queue_length: how many commands may wait, and how many events.
+            role_name: the name of the agent.
         """
         cdef int i
         self._context = SendContext(clock, counters, max(256, queue_length))
@@ -247,7 +247,7 @@ cdef class Sender(Agent):
         return work_count
 
     cdef void _send_all(self) noexcept nogil:
-        """One step of every publication that has something to do; another one first each time."""
+        """Run one step of every publication with work to do; each time another one is first."""
         cdef int64_t now_ns = self._context.now_ns
         cdef turn_t* turn
         cdef int index
@@ -282,7 +282,7 @@ cdef class Sender(Agent):
     # ---- control frames -------------------------------------------------------------------------
 
     cdef void poll_endpoints(self) noexcept nogil:
-        """What came for the endpoints; the system is asked once where there are many."""
+        """Receive from the endpoints; where there are many, one system call polls them all."""
         cdef bint is_asked = ask_polled(&self._polled)
         cdef int i
         for i in range(self._polled.count):
@@ -368,7 +368,7 @@ cdef class Sender(Agent):
         int32_t length,
         const address_t* source,
     ) noexcept nogil:
-        """False for a frame that does not hold together; other types are passed over."""
+        """Handle a frame; False for an invalid one, while frames of other types are ignored."""
         cdef nak_t nak
         cdef rttm_t rttm
         cdef error_t error
@@ -408,7 +408,7 @@ cdef class Sender(Agent):
             self._check_resolution(<SendEndpoint> self._polled.items[i].endpoint)
 
     cdef void _check_resolution(self, SendEndpoint endpoint) noexcept nogil:
-        """Ask for names to be looked up again whose addresses are silent (15.1)."""
+        """Report addresses that are silent, so that their names are resolved again (15.1)."""
         cdef int64_t now_ns = self._context.now_ns
         cdef int64_t registration_id
         cdef int32_t at = 0
@@ -421,7 +421,7 @@ cdef class Sender(Agent):
                 self._context.tell(EVENT_UNRESOLVED, <void*> endpoint, registration_id, 1)
         if endpoint.needs_resolution and now_ns - endpoint.last_heard_ns > _SILENCE_NS:
             if self._context.tell(EVENT_UNRESOLVED, <void*> endpoint, 0, 0):
-                endpoint.last_heard_ns = now_ns  # not again before another 5 s
+                endpoint.last_heard_ns = now_ns  # reported again after 5 s at the earliest
 
     # ---- commands -------------------------------------------------------------------------------
 
@@ -437,7 +437,7 @@ cdef class Sender(Agent):
         return done
 
     cdef bint _run(self, const record_t* command) noexcept nogil:
-        """Whether it was done; a command for which there is no room now is tried again."""
+        """Run a command; False when there is no room for it now, so that it is tried again."""
         cdef bint has_room = self._context.events.size() < self._context.events.capacity
         if command.kind == ADD_PUBLICATION:
             return self._add_publication(<SendStream> command.pointer)
@@ -459,7 +459,7 @@ cdef class Sender(Agent):
         cdef int64_t[4] words
         if command.kind != STAGE_ADDRESS:
             return self._change_destination(command, <SendEndpoint> command.pointer)
-        # The address of the command that follows.
+        # The address for the command that follows.
         words[0] = command.a
         words[1] = command.b
         words[2] = command.c
@@ -551,7 +551,7 @@ cdef class Sender(Agent):
             self.backlog.append(command)
 
     def _lend(self, kind, subject):
-        """The sender has it from here until it gives it back."""
+        """Lend an object to the sender, until an event returns it."""
         self._alive[<uintptr_t> <void*> subject] = subject
         self._held_by_sender.add(subject)
         self._tell(kind, subject, 0, 0)
@@ -562,46 +562,46 @@ cdef class Sender(Agent):
             self._tell(kind, subject, 0, 0)
 
     def _change(self, kind, endpoint, registration_id, address=None, *, with_address=False):
-        # The sender may have let go of an endpoint that is on its way out: tell it no more of it.
+        # The sender may have released an endpoint that is being removed: it gets no more commands.
         if endpoint in self._held_by_sender:
             if with_address:
                 self._stage(address)
             self._tell(kind, endpoint, registration_id, 0)
 
     def add_endpoint(self, SendEndpoint endpoint not None) -> None:
-        """Poll it for control frames from now on."""
+        """Poll an endpoint for control frames from now on."""
         self._lend(ADD_ENDPOINT, endpoint)
 
     def remove_endpoint(self, SendEndpoint endpoint not None) -> None:
-        """Let go of it, after its publications; answered by ``EndpointReleased``."""
+        """Release an endpoint, after its publications; ``EndpointReleased`` answers."""
         self._recall(REMOVE_ENDPOINT, endpoint)
 
     def add_publication(self, publication: SendStream) -> None:
-        """Send it by its endpoint, which was added before."""
+        """Send a publication by its endpoint, which was added before."""
         self._lend(ADD_PUBLICATION, <SendStream?> publication)
 
     def remove_publication(self, publication: SendStream) -> None:
-        """Let go of it; answered by ``PublicationReleased``, and until then its log is in use."""
+        """Release a publication, whose log is used until ``PublicationReleased`` answers."""
         self._recall(REMOVE_PUBLICATION, publication)
 
     def add_destination(
         self, SendEndpoint endpoint not None, registration_id: int, address
     ) -> None:
-        """Send to one more manual destination; None while its name is not resolved."""
+        """Add a manual destination; its address is None while its name is not resolved."""
         self._change(ADD_DESTINATION, endpoint, registration_id, address, with_address=True)
 
     def remove_destination(self, SendEndpoint endpoint not None, registration_id: int) -> None:
-        """Send to the destination of that id no more."""
+        """Remove the manual destination with a registration id."""
         self._change(REMOVE_DESTINATION, endpoint, registration_id)
 
     def remove_destination_by_address(self, SendEndpoint endpoint not None, address) -> None:
-        """Send to the first destination of that address no more."""
+        """Remove the first destination with an address."""
         self._change(REMOVE_DESTINATION_BY_ADDRESS, endpoint, 0, address, with_address=True)
 
     def change_destination(
         self, SendEndpoint endpoint not None, registration_id: int | None, address
     ) -> None:
-        """A name was resolved to another address: of a destination, or the endpoint's own peer."""
+        """Change the address of a destination, or of the endpoint's own peer."""
         if registration_id is None:
             self._change(CHANGE_PEER, endpoint, 0, address, with_address=True)
         else:
@@ -610,7 +610,7 @@ cdef class Sender(Agent):
             )
 
     def flush(self) -> None:
-        """Hand over what the queue did not take before."""
+        """Hand over commands that the queue did not take before."""
         while self.backlog and self._offer(self.backlog[0]):
             self.backlog.popleft()
 
@@ -618,11 +618,11 @@ cdef class Sender(Agent):
         return self._context.events.size() > 0
 
     def has_waiting_events(self) -> bool:
-        """Whether ``events`` would find something."""
+        """Return whether ``events`` would return anything."""
         return self.has_events()
 
     def events(self):
-        """What happened since the last call, in order."""
+        """Return the events since the last call, in order."""
         cdef record_t record
         found = []
         while self._context.events.poll(&record):
@@ -659,5 +659,5 @@ cdef class Sender(Agent):
         return event
 
     def on_cycle(self) -> int:
-        """One native duty cycle at the clock's time; returns a work count."""
+        """Run one native duty cycle at the clock's time; return a work count."""
         return self.duty_cycle(self._context.clock.nano_time())

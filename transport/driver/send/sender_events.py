@@ -1,4 +1,4 @@
-"""What the sender tells the conductor (spec wire-protocol 5.6, 12, 14, 15.1)."""
+"""Events from the sender to the conductor (spec wire-protocol 5.6, 12, 14, 15.1)."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PublicationReleased:
-    """The sender touches a publication no more: its counters and log may go."""
+    """The sender no longer uses a publication: its counters and log may be freed."""
 
     publication: SendStream
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointReleased:
-    """The sender touches an endpoint no more: its port may be closed."""
+    """The sender no longer uses an endpoint: its port may be closed."""
 
     endpoint: SendEndpoint
 
 
 @dataclass(frozen=True, slots=True)
 class PublicationError:
-    """A receiver that was live has rejected the stream.
+    """A live receiver has rejected the stream.
 
     Attributes:
-        publication: that it rejected.
+        publication: the publication that was rejected.
         destination_registration_id: of the manual destination that it came from, else -1.
-        receiver_id: of the receiver, signed, 64 bits.
-        group_tag: as the frame has it, 0 in practice where it says there is none.
-        code: error code of the frame; 13 is a rejected image.
-        address: where the frame came from.
-        text: at most 1023 characters.
+        receiver_id: the receiver's id, signed, 64 bits.
+        group_tag: the tag in the frame, in practice 0 where the frame says that there is none.
+        code: the error code of the frame; 13 is a rejected image.
+        address: the address that the frame came from.
+        text: the reason, at most 1023 characters.
     """
 
     publication: SendStream
@@ -50,7 +50,7 @@ class PublicationError:
 
 @dataclass(frozen=True, slots=True)
 class ResponseSetup:
-    """A receiver of a request publication says in which session it will be answered."""
+    """A receiver of a request publication names the session of the response."""
 
     publication: SendStream
     response_session_id: int
@@ -58,17 +58,17 @@ class ResponseSetup:
 
 @dataclass(frozen=True, slots=True)
 class ResponseConnected:
-    """A response publication that had no live receivers has one."""
+    """A response publication without live receivers now has one."""
 
     publication: SendStream
 
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """Nothing was heard from an address for 5 s: look its name up again.
+    """An address was silent for 5 s: its name has to be resolved again.
 
     Attributes:
-        endpoint: that sends there.
+        endpoint: the endpoint that sends there.
         registration_id: of the manual destination, None for the endpoint's own address.
     """
 
@@ -78,12 +78,12 @@ class Unresolved:
 
 @dataclass(frozen=True, slots=True)
 class SendFailed:
-    """The system refused to send, at most once a second an endpoint.
+    """The system refused to send; reported at most once a second for an endpoint.
 
     Attributes:
-        endpoint: that was to send.
-        errno: of the refusal; full buffers and unreachable ports are none.
-        address: where to, None for the connected peer.
+        endpoint: the endpoint that was to send.
+        errno: of the refusal; full buffers and unreachable ports are not reported.
+        address: the destination, None for the connected peer.
     """
 
     endpoint: SendEndpoint

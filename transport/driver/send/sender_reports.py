@@ -1,4 +1,4 @@
-"""What the conductor does about what the sender finds (spec wire-protocol 5.6, 12, 14, 15.1)."""
+"""The conductor's reactions to events of the sender (spec wire-protocol 5.6, 12, 14, 15.1)."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.send.sender_events import SenderEvent
     from aerolog.transport.network.addresses import SocketAddress
 
-# Texts of rejections of one publication that the error log keeps apart.
+# The number of reasons for rejections of one publication that the error log keeps apart.
 _REJECTIONS_LIMIT: Final = 16
 
 
 class SenderReports:
-    """Takes the events of the sender."""
+    """Handles the events of the sender."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class SenderReports:
         self._publications = publications
 
     def take(self) -> int:
-        """Act on all events that are there; returns how many that were."""
+        """Handle all events that are waiting; return their number."""
         events = self._conductor.sender.events()
         for event in events:
             try:
@@ -104,7 +104,7 @@ class SenderReports:
         known = publication.rejections
         if len(known) < _REJECTIONS_LIMIT:
             known.add(text)
-        # Whoever makes receivers and reasons up does not fill the error log.
+        # Forged receivers and reasons must not fill the error log.
         identity = text if text in known else ("rejections", publication.registration_id)
         self._context.errors.record_event(text, identity)
         host, port = event.address

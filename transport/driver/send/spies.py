@@ -45,15 +45,15 @@ class Spy:
     """A client's subscription to UDP publications of this driver.
 
     Attributes:
-        registration_id: correlation id of the command that added it; as a destination, of the
-            multi-destination subscription.
-        client: owner.
-        stream_id: listened to.
+        registration_id: the correlation id of the command that added it; of a destination, that
+            of the multi-destination subscription.
+        client: the client that owns it.
+        stream_id: the stream that it subscribes to.
         channel: as the client wrote it.
-        udp_channel: the same, resolved.
-        params: of the channel.
-        images: publication -> id of the position counter, -1 for an image that was left behind
-            for good.
+        udp_channel: the same channel, resolved.
+        params: the parameters of the channel.
+        images: maps publications to the ids of position counters; -1 for an image that is gone for
+            good because its untethered spy fell behind.
     """
 
     registration_id: int
@@ -65,7 +65,7 @@ class Spy:
     images: dict[NetworkPublication, int] = field(default_factory=dict)
 
     def matches(self, publication: NetworkPublication) -> bool:
-        """Whether stream, and tag or session and channel, are those of a publication."""
+        """Return whether a publication has its stream, and its tag or its session and channel."""
         if self.stream_id != publication.stream_id:
             return False
         ours, theirs = self.udp_channel, publication.endpoint.channel
@@ -79,7 +79,7 @@ class Spy:
 
 
 class Spies:
-    """All spies of a driver; whoever has the publications gives them a list to look at."""
+    """All spies of a driver; the owner of the publications passes in the list of them."""
 
     def __init__(self, conductor: ConductorContext, publications: list[NetworkPublication]) -> None:
         self._conductor = conductor
@@ -88,7 +88,7 @@ class Spies:
         self._spies: list[Spy] = []
 
     def add(self, command: AddSubscription, channel: UdpChannel) -> None:
-        """Spy on a channel from now on, and on its publications that are there."""
+        """Spy on a channel from now on, and on the publications that exist already."""
         params = network_subscription_params(channel, self._context.settings)
         spy = Spy(
             command.correlation_id,
@@ -103,7 +103,7 @@ class Spies:
         self._link_publications(spy)
 
     def remove(self, registration_id: int) -> bool:
-        """Spy no more; images go without a message. False: there is none of that id."""
+        """Remove a spy without announcing its images' ends; return False for an unknown id."""
         found = False
         for index in range(len(self._spies) - 1, -1, -1):
             if self._spies[index].registration_id == registration_id:
@@ -119,7 +119,7 @@ class Spies:
         client: AeronClient,
         stream_id: int,
     ) -> None:
-        """Let a multi-destination subscription spy on a channel as well."""
+        """Add a spy to a multi-destination subscription."""
         check_receive_destination(channel.uri, channel.original)
         params = network_subscription_params(channel, self._context.settings)
         spy = Spy(command.registration_id, client, stream_id, command.channel, channel, params)
@@ -128,7 +128,7 @@ class Spies:
         self._link_publications(spy)
 
     def remove_destination(self, command: RemoveReceiveDestination) -> None:
-        """Take a spy from a multi-destination subscription; it is told of each image."""
+        """Remove a spy from a multi-destination subscription; announce its images' ends."""
         gone = None
         for index, spy in enumerate(self._spies):
             if (spy.registration_id, spy.channel) == (command.registration_id, command.channel):
@@ -158,9 +158,9 @@ class Spies:
                 self._link(spy, publication)
 
     def leave(self, publication: NetworkPublication) -> None:
-        """A publication has ended: tell every spy that has an image, and unlink it.
+        """Tell every spy with an image that a publication has ended, and unlink it.
 
-        The position counters go with the publication's own.
+        The position counters are freed with the publication's own.
         """
         for spy in self._spies:
             if publication in spy.images:
@@ -171,7 +171,7 @@ class Spies:
                     publication.counter_ids.append(counter_id)
 
     def move_untethered(self, publication: NetworkPublication, counter_id: int) -> None:
-        """The next state of an untethered spy whose time has come."""
+        """Move an untethered spy whose time has come to its next state."""
         spy = next(spy for spy in self._spies if spy.images.get(publication) == counter_id)
         stream, now_ns = publication.stream, self._conductor.agent.now_ns
         if not move_untethered(
@@ -208,5 +208,5 @@ class Spies:
         del spy.images[publication]
 
     def _drop_position(self, spy: Spy, publication: NetworkPublication) -> None:
-        """Free the position counter of an image; the spy hears of the image's end yet."""
+        """Free an image's position counter; the spy is told of the image's end later."""
         drop_position(self._context, spy.images, publication, publication.stream.remove_spy)

@@ -1,4 +1,4 @@
-"""Cutting a term's frames into datagrams (spec log-buffers 16, spec wire-protocol 5.4)."""
+"""Divides a term's frames into datagrams (spec log-buffers 16, spec wire-protocol 5.4)."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -15,8 +15,8 @@ from aerolog.transport.protocol.frames cimport (
     align_frame,
 )
 
-# One datagram: bytes on the wire, and those of padding that follow in the term without being sent.
-# length 0: nothing is there, or (is_blocked) the first frame does not fit.
+# One datagram: bytes on the wire, and bytes of padding that follow in the term and are not sent.
+# length 0: there is no frame, or (is_blocked) the first frame does not fit.
 ctypedef struct datagram_t:
     int32_t length
     int32_t padding
@@ -26,9 +26,9 @@ ctypedef struct datagram_t:
 cdef inline void next_datagram(
     const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit, datagram_t* found
 ) noexcept nogil:
-    """The frames from an offset on that go in one datagram of at most `limit` bytes.
+    """Find the frames at an offset that form one datagram of at most `limit` bytes.
 
-    A publisher wrote the lengths: nothing outside the term is read or sent whatever they say. The
+    A publisher wrote the lengths: nothing outside the term is read or sent whatever they are. The
     limit must not reach beyond the term.
     """
     cdef int32_t length
@@ -61,7 +61,7 @@ cdef inline void stamp_datagram(
 ) noexcept nogil:
     """Write the time of sending into the first frame's payload (16); -8 is the reserved value.
 
-    Only where the message has room for it: what follows it is not its own.
+    It is written only where the message has room for it, so that no other bytes are changed.
     """
     cdef int32_t room = min(length, load_acquire_i32(datagram))
     if (
@@ -75,16 +75,16 @@ cdef inline void stamp_datagram(
         put_i64(datagram + DATA_HEADER_LENGTH + offset, epoch_ns)
 
 
-# What a piece of a term was cut into.
+# The result of dividing a piece of a term.
 ctypedef struct cut_t:
     int messages
     int datagrams
-    int64_t bytes           # the position moves by so many, padding included
-    bint is_blocked         # nothing was cut because the first frame does not fit
+    int64_t bytes           # the advance of the position, padding included
+    bint is_blocked         # there is no datagram because the first frame does not fit
 
-# Cut frames from an offset on into datagrams of at most `mtu` bytes, neighbours of one length into
-# runs. `room` bytes may be used and must not reach beyond the term; stamp_offset -1: no timestamps.
-# paddings[i] follows messages[i] in the term.
+# Divides frames at an offset into datagrams of at most `mtu` bytes, and neighbours of one length
+# into runs. `room` bytes may be used and must not reach beyond the term; stamp_offset -1: no
+# timestamps. paddings[i] follows messages[i] in the term.
 cdef cut_t cut_term(
     uint8_t* term,
     int32_t term_length,

@@ -1,4 +1,4 @@
-"""Cutting a term's frames into datagrams and runs of them (spec log-buffers 16)."""
+"""Divides a term's frames into datagrams and runs of them (spec log-buffers 16)."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
@@ -26,7 +26,7 @@ cdef cut_t cut_term(
 ) noexcept nogil:
     cdef datagram_t datagram
     cdef cut_t cut
-    cdef outgoing_t* run = NULL         # that the next datagram may continue
+    cdef outgoing_t* run = NULL         # the run that the next datagram may continue
     cdef int64_t left = room
     cdef int32_t at = offset
     cut.messages = 0
@@ -62,7 +62,7 @@ cdef cut_t cut_term(
 def cut(
     bytes term, int offset, int room, int mtu, int max_datagrams=64, int max_messages=64
 ):
-    """Cut a copy of a term into datagrams; for tests, which see what agents would send."""
+    """Divide a copy of a term into datagrams, for tests that check what agents would send."""
     cdef outgoing_t[CUT_LIMIT] messages
     cdef int32_t[CUT_LIMIT] paddings
     cdef int32_t term_length = len(term)
