@@ -1,7 +1,7 @@
-"""The names of properties that somebody reads, and what is said of a name that nobody knows.
+"""The names of properties that some component reads, and warnings about unknown names.
 
 Known are the names of the reference's programs at version 1.51.0 (spec configuration 5 to 18), of
-its C driver, and ours. A name outside ``aeron.`` and ``aerolog.`` belongs to somebody else.
+its C driver, and of aerolog. A name outside ``aeron.`` and ``aerolog.`` is not checked.
 """
 
 from __future__ import annotations
@@ -150,9 +150,9 @@ _NAMES: Final = {
         data.format scanOverZeroes skipDefaultHeader
     """,
 }
-# Names of samples and of their error files are read by the samples alone.
+# Only the samples read the names of samples and of their error files.
 _PREFIXES: Final = ("AERON_SAMPLE_", "AERON_SAMPLES_")
-# Kubernetes sets such variables for a service that is called ``aeron`` or ``aeron-...``.
+# Kubernetes sets such variables for a service with the name ``aeron`` or ``aeron-...``.
 _SERVICE_LINK: Final = re.compile(
     r"AERON_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)", re.ASCII
 )
@@ -170,7 +170,7 @@ _lock: Final = threading.Lock()
 
 
 def unknown_names(properties: Properties, table: Sequence[Property[Any]]) -> Iterator[str]:
-    """Yield a line for each property or variable that nobody knows, with the nearest known name.
+    """Yield a line for each unknown property or variable, with the nearest known name.
 
     Args:
         properties: the names that were given.
@@ -190,7 +190,7 @@ def unknown_names(properties: Properties, table: Sequence[Property[Any]]) -> Ite
 
 
 def suggestion(near: str | None) -> str:
-    """The end of a sentence that names the nearest known name, empty without one."""
+    """Return the end of a sentence that suggests the nearest known name, empty without one."""
     return "" if near is None else f"; did you mean {near}?"
 
 
@@ -200,9 +200,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def tell_once(identity: str) -> bool:
-    """Whether this process has not spoken of something yet; from then on it has.
+    """Return whether something has not been reported by this process, and record that it now is.
 
-    After a thousand nothing is new any more, so that a stranger's names cannot fill a log.
+    After a thousand reports the answer is always False, so that a client's names cannot fill a log.
     """
     with _lock:
         if identity in _told or len(_told) >= _TOLD_LIMIT:
@@ -212,7 +212,7 @@ def tell_once(identity: str) -> bool:
 
 
 def warn_on_stderr(line: str) -> None:
-    """Write a warning of a service that runs in the foreground."""
+    """Write a warning to stderr, for a service that runs in the foreground."""
     sys.stderr.write(f"WARNING: {line}\n")
 
 

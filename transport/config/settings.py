@@ -55,7 +55,7 @@ class Settings:
         properties: Properties | None = None,
         keywords: Mapping[str, Any] | None = None,
     ) -> None:
-        """Reads every property.
+        """Read and check every property.
 
         Args:
             table: the properties to read.
@@ -268,7 +268,7 @@ def _parse_double(name: str, text: str) -> float:
 
 
 def _parse_duration(name: str, text: str) -> int:
-    # -1 is how the reference writes "not set" where a property may be unset.
+    # The reference writes -1 for "not set" where a property may be unset.
     return -1 if text == "-1" else parse_duration_ns(name, text)
 
 

@@ -79,7 +79,7 @@ class Properties:
         return properties
 
     def define(self, definition: str) -> None:
-        """Adds ``name=value``, as after ``-D``.
+        """Add a definition ``name=value``, as after ``-D``.
 
         Raises:
             ConfigurationError: if there is neither ``=`` nor ``:``, or no name.
@@ -90,7 +90,7 @@ class Properties:
         self.set(pairs[0].name, pairs[0].value, f"-D{pairs[0].name}")
 
     def load(self, source: str | os.PathLike[str]) -> None:
-        """Adds the properties of a file, given by path or by a file:, http: or https: URL.
+        """Add the properties of a file, given by path or by a file:, http: or https: URL.
 
         Raises:
             ConfigurationError: if the file cannot be read.
@@ -100,7 +100,7 @@ class Properties:
             self.set(pair.name, pair.value, f"{where}:{pair.line}")
 
     def set(self, name: str, text: str, source: str) -> None:
-        """Adds one value, which takes precedence over all earlier ones."""
+        """Add one value, which takes precedence over all earlier ones."""
         key = environment_name(name)
         # The key is removed first, so that the order of the mapping is the order of precedence.
         self._values.pop(key, None)

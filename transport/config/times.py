@@ -1,4 +1,4 @@
-"""The one parser for points in time."""
+"""The parser for points in time, which properties, commands and the API share."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def parse_time_ns(
         text: the time in one of these forms.
         zone: zone of a time that names none; the machine's if None.
         now_ns: the present time, nanoseconds since the epoch; the clock's if None.
-        clock: has the present time; the machine's if None.
+        clock: gives the present time; the machine's clock if None.
 
     Raises:
         ConfigurationError: if the text has none of these forms, if the time is outside 1677 to
@@ -177,7 +177,7 @@ def _placed(
             f"{name}: {text!r} is there twice, for clocks were turned back: say "
             f"{first.isoformat()} or {second.isoformat()}"
         )
-    # Seen with the offset behind the gap it is before it, and the other way round.
+    # With the offset after the gap the time is before it, and the other way round.
     both = (_in_zone(one.astimezone(UTC), zone) for one in (first, second))
     before, behind = sorted(both, key=datetime.timestamp)
     if is_date:

@@ -1,4 +1,4 @@
-"""The event log of one component: which of its events are logged, and its hold on the log."""
+"""The event log of one component: the events that it logs, and its hold on the log."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Component(Generic[C]):
             clock: gives the times of events.
 
         Raises:
-            ConfigurationError: if the buffer length is no power of two.
+            ConfigurationError: if the buffer length is not a power of two.
             OSError: if the file cannot be opened.
         """
         events = chosen_events(

@@ -71,7 +71,7 @@ class Fields:
 
 
 def host_text(host: bytes) -> str:
-    """Format the bytes of a host as a numeric address, or say that it is no IPv4 or IPv6 host."""
+    """Format the bytes of a host as a numeric address, or say that it is neither IPv4 nor IPv6."""
     return str(ipaddress.ip_address(host)) if len(host) in {4, 16} else "unknown-address"
 
 

@@ -216,7 +216,7 @@ class HeldLog:
         with _lock:
             shared = _open.get(self._key)
             if shared is not None and shared.pid != os.getpid():
-                shared = None  # it is the parent's, whose thread does not run in this process
+                shared = None  # it belongs to the parent, whose thread does not run in this process
             if shared is None:
                 log = EventLog(length, clock)
                 components = {component: (name, dissect)}

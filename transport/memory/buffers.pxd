@@ -1,12 +1,12 @@
-"""What callers' buffers have to be like before native code reads from or writes into them."""
+"""Checks of callers' buffers before native code reads from or writes into them."""
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_GetBuffer
 
 
 cdef inline bint has_pointers(const char* format) noexcept:
-    """Whether items hold addresses, as those of Python objects do (the struct module's formats).
+    """Return whether items hold addresses, as those of Python objects do, by their struct format.
 
-    Bytes of messages that were written there would become pointers. Names of fields stand between
+    Bytes of messages that were written there would become pointers. Names of fields are between
     colons and are skipped.
     """
     cdef bint in_name = False
@@ -26,7 +26,7 @@ cdef inline bint has_pointers(const char* format) noexcept:
 
 
 cdef inline bint is_integer(const char* format) noexcept:
-    """Whether an item is one integer of this machine's byte order."""
+    """Return whether an item is one integer of this machine's byte order."""
     if format == NULL:
         return True
     if format[0] == c"@" or format[0] == c"=" or format[0] == c"<":
@@ -37,11 +37,11 @@ cdef inline bint is_integer(const char* format) noexcept:
 cdef inline int get_plain_buffer(
     object owner, Py_buffer* buffer, int flags, str name
 ) except -1:
-    """Take a buffer whose items hold no addresses; the caller releases it.
+    """Acquire a buffer whose items hold no addresses; the caller releases it.
 
     Raises:
-        TypeError: it is no buffer, or one of objects or pointers.
-        BufferError: it is not of the kind that `flags` asks for.
+        TypeError: if it is not a buffer, or one of objects or pointers.
+        BufferError: if it is not of the kind that `flags` asks for.
     """
     PyObject_GetBuffer(owner, buffer, flags | PyBUF_ND | PyBUF_FORMAT)
     if has_pointers(buffer.format):

@@ -113,8 +113,8 @@ cdef class DistinctErrorLog:
         """Count an exception.
 
         Args:
-            error: those with equal class, message, frames and causes are the same.
-            identity: what makes two of them the same instead, if given.
+            error: exceptions with equal class, message, frames and causes count as one.
+            identity: exceptions with equal identities count as one instead, if given.
         """
         if identity is None:
             identity = exception_identity(error)

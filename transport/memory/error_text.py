@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from aerolog.transport.memory.error_log import ErrorObservation
 
-# A refusal may have the text of the reference's, in which the class can come first.
+# The text of an error may be that of the reference, which may begin with the class.
 _HAS_CATEGORY: Final = re.compile(r"([\w.]+ : )?(WARN|ERROR|FATAL) - ")
 
 
@@ -55,8 +55,8 @@ def format_exception(error: BaseException) -> str:
 def exception_identity(error: BaseException) -> Hashable:
     """Return a key, equal for exceptions whose chains of class, message and frames are equal.
 
-    The message of an error of the operating system does not count, its number does: it names a
-    file, and a stranger may cause as many files as an error log has room for.
+    The message of an error of the operating system does not count, but its number does: the message
+    names a file, and a client could cause as many files as an error log has room for.
     """
     return tuple(
         (

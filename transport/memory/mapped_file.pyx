@@ -139,7 +139,7 @@ cdef class MappedFile:
         return mapped
 
     cdef int _name(self, int fd, object path) except -1:
-        """Note where the file is, which a range is allocated by: no descriptor stays open."""
+        """Record the path of the file, by which ranges are allocated without an open descriptor."""
         status = os.fstat(fd)
         self._device = status.st_dev
         self._inode = status.st_ino

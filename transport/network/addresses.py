@@ -78,7 +78,7 @@ class SocketAddress:
         return str(self.ip), self.port, 0, socket.if_nametoindex(self.scope) if self.scope else 0
 
     def with_port(self, port: int) -> SocketAddress:
-        """The same address at another port."""
+        """Return the same address with another port."""
         return SocketAddress(self.ip, port, self.scope)
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ WILDCARD_IPV6: Final = SocketAddress(IPv6Address(0), 0)
 
 
 def multicast_control(data: SocketAddress) -> SocketAddress:
-    """The control address of a multicast data address: last byte + 1 of 256, same port.
+    """Return the control address for a multicast data address: last byte + 1, same port.
 
     Raises:
         ChannelUriError: the last byte of the data address is even.

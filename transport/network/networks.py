@@ -53,7 +53,7 @@ class Network(Protocol):
         """Open the port of a receive channel endpoint or destination."""
 
     def interfaces(self) -> Sequence[NetworkInterface]:
-        """The machine's interfaces.
+        """Return the machine's interfaces.
 
         Raises:
             OSError: if they cannot be listed.
@@ -63,7 +63,7 @@ class Network(Protocol):
         """Return the address of a host name or number, or None if it has none; may block."""
 
     def socket_limits(self) -> SocketLimits:
-        """Default and greatest buffer lengths of the machine's sockets."""
+        """Return the default and greatest buffer lengths of the machine's sockets."""
 
 
 class SystemNetwork:
@@ -91,15 +91,15 @@ class WrappedNetwork:
         self._inner = inner
 
     def interfaces(self) -> Sequence[NetworkInterface]:
-        """As of the network around which this is."""
+        """Return the interfaces of the inner network."""
         return self._inner.interfaces()
 
     def address_of(self, host: str) -> IpAddress | None:
-        """As of the network around which this is."""
+        """Return the inner network's address of a host."""
         return self._inner.address_of(host)
 
     def socket_limits(self) -> SocketLimits:
-        """As of the network around which this is."""
+        """Return the socket limits of the inner network."""
         return self._inner.socket_limits()
 
 
@@ -134,13 +134,13 @@ class RehearsedNetwork(WrappedNetwork):
     def open_send_port(
         self, remote: Address | None, local: Address, **options: Unpack[SendPortOptions]
     ) -> DatagramPort:
-        """See ``sockets.open_send_port``."""
+        """Open a send port with its disturbances; see ``sockets.open_send_port``."""
         return self._around(self._inner.open_send_port(remote, local, **options), self._send)
 
     def open_receive_port(
         self, endpoint: Address, interface: Address | None = None, **options: Unpack[PortOptions]
     ) -> DatagramPort:
-        """See ``sockets.open_receive_port``."""
+        """Open a receive port with its disturbances; see ``sockets.open_receive_port``."""
         port = self._inner.open_receive_port(endpoint, interface, **options)
         return self._around(port, self._receive)
 

@@ -1,6 +1,6 @@
-"""The sockets of an agent, and which of them have datagrams: many are asked for by one call.
+"""The sockets of an agent, of which one system call finds those that have datagrams.
 
-The table grows as it needs; the last one takes the place of one that is removed.
+The table grows as needed; when a socket is removed, the last one takes its place.
 """
 
 from libc.stdlib cimport free, realloc
@@ -16,16 +16,16 @@ cdef extern from "<poll.h>" nogil:
     int poll(pollfd* descriptors, nfds_t count, int timeout_ms) noexcept
 
 cdef enum:
-    # So many are tried one by one; with more of them asking first is cheaper.
+    # Up to this number, sockets are tried one by one; above it, polling first is cheaper.
     DIRECT_LIMIT = 5
 
 ctypedef struct polled_t:
     void* endpoint
-    void* transport             # NULL where the endpoint has one socket
+    void* transport             # NULL where the endpoint has only one socket
 
 ctypedef struct poll_set_t:
     polled_t* items
-    pollfd* descriptors         # of the items; -1: says nothing of what is there
+    pollfd* descriptors         # of the items; -1 where polling does not show all input
     int count
     int capacity
 
@@ -60,7 +60,7 @@ cdef inline bint add_polled(
     return True
 
 
-# Whether it was there.
+# Returns whether the socket was there.
 cdef inline bint remove_polled(
     poll_set_t* polled, const void* endpoint, const void* transport
 ) noexcept nogil:
@@ -77,7 +77,7 @@ cdef inline bint remove_polled(
     return False
 
 
-# Ask the system which of many have datagrams; False: just try them.
+# Polls a large number of sockets for datagrams; False when all are to be tried instead.
 cdef inline bint ask_polled(poll_set_t* polled) noexcept nogil:
     return (
         polled.count > DIRECT_LIMIT
@@ -85,7 +85,7 @@ cdef inline bint ask_polled(poll_set_t* polled) noexcept nogil:
     )
 
 
-# Whether one may have datagrams, after asking.
+# Whether a socket may have datagrams, after polling.
 cdef inline bint is_ready(const poll_set_t* polled, int index) noexcept nogil:
     return polled.descriptors[index].fd < 0 or polled.descriptors[index].revents != 0
 

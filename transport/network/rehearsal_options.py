@@ -21,7 +21,7 @@ _Value = TypeVar("_Value", int, float)
 
 
 def interceptor_rule(names: str, arguments: Mapping[str, str]) -> DropRule | None:
-    """The rule of an incoming interceptor list of the reference (spec configuration 8).
+    """Return the rule for a list of the reference's incoming interceptors (spec configuration 8).
 
     Args:
         names: at most 10 of ``loss``, ``fixed-loss`` and ``multi-gap-loss``, separated by commas.

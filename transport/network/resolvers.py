@@ -1,4 +1,4 @@
-"""Name resolvers: by the platform, the C driver's table or gossip, and one that is timed.
+"""Name resolvers: the platform's, the C driver's table, gossip, and one that measures times.
 
 Each is a `NameResolver`. Because they may block, they do not run on the conductor's thread; the
 values that they share with it are single attributes.
@@ -82,11 +82,11 @@ class NameEntry:
 def parse_name_table(text: str, report: Callable[[str], None]) -> tuple[NameEntry, ...]:
     """Parse rows of ``name,initial host,re-resolution host`` separated by ``|``.
 
-    As in the C driver, an empty row is none, and a row that cannot be used is left out.
+    As in the C driver, an empty row is ignored, and a row that cannot be used is left out.
 
     Args:
         text: the rows.
-        report: told in a sentence of every row that is left out.
+        report: called with a sentence about every row that is left out.
     """
     entries: dict[str, NameEntry] = {}
     for row in filter(None, text.split("|")):
@@ -125,7 +125,7 @@ class CsvTableResolver:
         self._delegate = delegate
 
     def lookup(self, value: str, param: str, *, is_re_lookup: bool) -> str:
-        """What the next resolver makes of the value."""
+        """Return the next resolver's result for the value."""
         return self._delegate.lookup(value, param, is_re_lookup=is_re_lookup)
 
     def resolve(self, host: str, param: str, *, is_re_resolution: bool) -> IpAddress | None:
@@ -160,7 +160,7 @@ class GossipNameResolver:
         self._delegate = delegate
 
     def lookup(self, value: str, param: str, *, is_re_lookup: bool) -> str:
-        """What the next resolver makes of the value; the port is the channel's, never the cache's.
+        """Return the next resolver's result; the port is the channel's, never the cache's.
 
         See spec wire-protocol 15.2.
         """
@@ -209,7 +209,7 @@ class TimedNameResolver:
             self._on_duration(self._now_ns() - start_ns, value)
 
     def resolve(self, host: str, param: str, *, is_re_resolution: bool) -> IpAddress | None:
-        """The delegate's address of the host."""
+        """Return the delegate's address of the host."""
         start_ns = self._now_ns()
         try:
             return self._delegate.resolve(host, param, is_re_resolution=is_re_resolution)

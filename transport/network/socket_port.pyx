@@ -1,7 +1,7 @@
 """Datagrams through real sockets: batched calls, and segmentation and receive offload.
 
-What is on the wire is the same with and without offload: a run is cut by the kernel (UDP_SEGMENT)
-or, where it cannot, into one message a datagram. Sockets are opened by ``sockets``.
+Datagrams on the wire are the same with and without offload: the kernel divides a run (UDP_SEGMENT),
+or else each datagram is a message of its own. The module ``sockets`` opens the sockets.
 """
 
 from libc.errno cimport (
@@ -65,7 +65,7 @@ cdef enum:
     # The kernel's limits of one run: datagrams, and bytes (IPv6 has the larger headers).
     SEGMENT_LIMIT = 64
     RUN_LENGTH_LIMIT = 65535 - 40 - 8
-    # Words of control data a message, of 8 bytes so that they are aligned.
+    # The 8-byte words of control data for a message, so that the data is aligned.
     CONTROL_WORDS = 8
     # The number of refusals by earlier peers that one receive call skips.
     REFUSAL_LIMIT = 4
@@ -75,7 +75,7 @@ cdef enum:
 cdef inline int32_t _piece_length(
     const outgoing_t* message, int offset, bint joined
 ) noexcept nogil:
-    """Bytes of the next kernel message: one datagram, or as many of a run as go in one call."""
+    """Return the bytes of the next kernel message: one datagram, or part of a run."""
     cdef int32_t left = message.length - offset
     cdef int32_t datagrams = 1
     if message.segment <= 0:
@@ -86,16 +86,20 @@ cdef inline int32_t _piece_length(
 
 
 cdef inline bint _blames_offload(int result) noexcept nogil:
-    """A device without checksums, a datagram above the path's MTU, or no support at all."""
+    """Return whether a send may have failed because of offload.
+
+    The device may have no checksums, a datagram may exceed the MTU of the path, or offload may not
+    be supported at all.
+    """
     return result in (-EINVAL, -EIO, -EMSGSIZE, -EOPNOTSUPP)
 
 
 cdef class SocketPort(DatagramPort):
-    """One UDP socket, or a multicast sender's two; made by ``open_send_port`` and
-    ``open_receive_port`` of the module ``sockets``.
+    """One UDP socket, or a multicast sender's two.
 
-    A datagram that finds no room is left to the caller (EAGAIN, ENOBUFS), one that an earlier
-    datagram's refusal is reported on (ECONNREFUSED) as well; see ``is_transient`` in port.pxd.
+    Made by ``open_send_port`` and ``open_receive_port`` of the module ``sockets``. A datagram for
+    which there is no room is left to the caller (EAGAIN, ENOBUFS), and so is one on which the
+    refusal of an earlier datagram is reported (ECONNREFUSED); see ``is_transient`` in port.pxd.
     """
 
     def __cinit__(self):
@@ -125,7 +129,7 @@ cdef class SocketPort(DatagramPort):
         timestamps: bool = False,
         ttl: int = 0,
     ) -> SocketPort:
-        """Take over sockets that are set up; the same one twice where one does both.
+        """Take over sockets that are set up; one socket may be both sender and receiver.
 
         Args:
             sender: the socket for sending; it is detached.
@@ -163,12 +167,12 @@ cdef class SocketPort(DatagramPort):
         while index < count:
             result = self._send_round(messages, count, &index, &offset, destination)
             if result < 0 and self._segmentation and _blames_offload(result):
-                self._segmentation = False  # one message a datagram from here on
+                self._segmentation = False  # from here on each datagram is a message of its own
                 continue
             if result <= 0:
                 break
         if result < 0 and joined and _blames_offload(result):
-            self._segmentation = True  # it fails without offload as well
+            self._segmentation = True  # the send fails without offload as well
         return index if self.sent_bytes or result >= 0 else result
 
     cdef int _send_round(
@@ -179,10 +183,10 @@ cdef class SocketPort(DatagramPort):
         int* offset,
         const address_t* destination,
     ) noexcept nogil:
-        """One system call from (index, offset) on, which move by what was taken.
+        """Make one system call from (index, offset) on, and advance both by the bytes taken.
 
         Returns:
-            1 when all of it was taken, 0 when a part, -errno when nothing.
+            1 when all was taken, 0 when a part was taken, -errno when nothing was.
         """
         cdef mmsghdr[BATCH_LIMIT] headers
         cdef iovec[BATCH_LIMIT] pieces
@@ -245,7 +249,7 @@ cdef class SocketPort(DatagramPort):
                     return done
                 return result
             done += result
-            # Preparing a batch costs time too: an idle socket is asked for a few.
+            # Preparing a batch takes time too: an idle socket gets a small one.
             self._likely = max(LEAST_BATCH, min(2 * result, <int> BATCH_LIMIT))
             if result < wanted:
                 break
@@ -297,7 +301,7 @@ cdef class SocketPort(DatagramPort):
             return -EBADF
         if _connect(self._send_fd, <const sockaddr*> remote.bytes, remote.length) == 0:
             return 0
-        # The local address was chosen for the old peer: let the kernel choose another.
+        # The local address was chosen for the old peer: the kernel has to choose another.
         memset(&nobody, 0, sizeof(nobody))
         nobody.sa_family = AF_UNSPEC
         _connect(self._send_fd, &nobody, sizeof(nobody))
@@ -318,7 +322,7 @@ cdef class SocketPort(DatagramPort):
 
     @property
     def ttl(self) -> int:
-        """Multicast time to live that was asked for, as the socket has it; 0 for none."""
+        """The multicast time to live that was requested, as the socket reports it; 0 for none."""
         return self._ttl
 
     @property
@@ -351,5 +355,5 @@ cdef class SocketPort(DatagramPort):
             return question(sock)
 
     def close(self) -> None:
-        """Close the sockets; more than once does nothing."""
+        """Close the sockets; further calls do nothing."""
         self._close_descriptors()

@@ -1,7 +1,7 @@
-"""Opens the sockets of a channel's ends and makes ports of them (spec wire-protocol 3.1, 3.3).
+"""Opens the sockets of channel endpoints and makes ports of them (spec wire-protocol 3.1, 3.3).
 
-Addresses are numeric and resolved: names and interfaces are looked up before. Everything here is
-control path and raises OSError as the system words it, with all sockets closed again.
+Addresses are numeric: names and interfaces are resolved before. All functions are for the control
+path; a failure is raised as the system's OSError, after all sockets are closed again.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ def open_send_port(
     offload: bool = True,
     timestamps: bool = False,
 ) -> SocketPort:
-    """The port of a send channel endpoint.
+    """Open the port of a send channel endpoint.
 
     Args:
-        remote: where data goes; None when destinations are given per send (multi-destination,
+        remote: the destination of data; None when each send gives its own (multi-destination,
             response).
-        local: unicast: the address bound to, port 0 for any; a wildcard fits either family.
-            Multicast: the interface's address.
-        control: the group that receivers answer to, with a multicast ``remote`` only; its port
-            is listened to by a socket of its own.
-        connect: connect to a unicast ``remote``, so that nobody else is heard.
-        interface_index: of the interface for multicast, 0 to go by ``local``.
-        ttl: multicast time to live, 0 for the system's.
-        so_sndbuf: length of the send buffer in bytes, 0 for the system's.
-        so_rcvbuf: length of the receive buffer in bytes, 0 for the system's.
-        offload: let the kernel cut runs, where it can.
-        timestamps: note when control frames arrive.
+        local: for unicast the address to bind, with port 0 for any; a wildcard fits either family.
+            For multicast the address of the interface.
+        control: the group that receivers answer to, with a multicast ``remote`` only; a socket of
+            its own receives at this port.
+        connect: whether to connect to a unicast ``remote``, so that only it is received from.
+        interface_index: the interface for multicast, 0 to find it by ``local``.
+        ttl: the multicast time to live, 0 for the system's default.
+        so_sndbuf: the length of the send buffer in bytes, 0 for the system's default.
+        so_rcvbuf: the length of the receive buffer in bytes, 0 for the system's default.
+        offload: whether the kernel divides runs, where it can.
+        timestamps: whether the kernel gives the times at which control frames arrive.
 
     Raises:
-        ConfigurationError: addresses that do not fit each other.
+        ConfigurationError: the addresses do not fit each other.
         OSError: a socket cannot be opened, bound or connected.
     """
     with ExitStack() as opened:
@@ -101,22 +101,22 @@ def open_receive_port(
     offload: bool = True,
     timestamps: bool = False,
 ) -> SocketPort:
-    """The port of a receive channel endpoint or destination; it is not connected.
+    """Open the port of a receive channel endpoint or destination; it is not connected.
 
     With ``offload`` every buffer given to ``receive`` needs RECEIVE_BUFFER_LENGTH bytes.
 
     Args:
-        endpoint: the address bound to, port 0 for any, or the multicast group to join.
-        interface: address of the interface for multicast; None or a wildcard for the system's.
-        interface_index: of the interface for multicast, 0 to go by ``interface``.
-        ttl: time to live of answers to the control group, 0 for the system's.
-        so_sndbuf: length of the send buffer in bytes, 0 for the system's.
-        so_rcvbuf: length of the receive buffer in bytes, 0 for the system's.
-        offload: let the kernel join datagrams, where it can.
-        timestamps: note when datagrams arrive.
+        endpoint: the address to bind, with port 0 for any, or the multicast group to join.
+        interface: the interface's address for multicast; None or a wildcard lets the system choose.
+        interface_index: the interface for multicast, 0 to find it by ``interface``.
+        ttl: the time to live of answers to the control group, 0 for the system's default.
+        so_sndbuf: the length of the send buffer in bytes, 0 for the system's default.
+        so_rcvbuf: the length of the receive buffer in bytes, 0 for the system's default.
+        offload: whether the kernel joins datagrams, where it can.
+        timestamps: whether the kernel gives the times at which datagrams arrive.
 
     Raises:
-        ConfigurationError: addresses that do not fit each other.
+        ConfigurationError: the addresses do not fit each other.
         OSError: the socket cannot be opened, bound or joined to the group.
     """
     with ExitStack() as opened:
@@ -127,7 +127,7 @@ def open_receive_port(
             _join(sock, endpoint, local, interface_index)
             _send_to_group(sock, local, interface_index, ttl)
         elif _native(endpoint)[0] == _BROADCAST:
-            # The system would bind to it; the reference's socket does not, and nobody sends there.
+            # The system would bind to it; the reference's socket does not, and no peer sends there.
             raise OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
         else:
             sock.bind(_native(endpoint))
@@ -143,7 +143,7 @@ def open_receive_port(
 
 
 def _open(address: Address) -> socket.socket:
-    """A datagram socket of the address's family; IPv6 ones leave IPv4 to others."""
+    """Open a datagram socket of the address's family; an IPv6 socket receives no IPv4."""
     host, _ = normal_address(address)
     if ":" not in host:
         return socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
@@ -153,7 +153,7 @@ def _open(address: Address) -> socket.socket:
 
 
 def _native(address: Address) -> tuple[str, int] | tuple[str, int, int, int]:
-    """As the socket module takes it: a scope is a number there."""
+    """Return the address as the socket module takes it, with a number for the scope."""
     host, port = normal_address(address)
     name, _, scope = host.partition("%")
     return (name, port, 0, _scope_index(scope)) if ":" in name else (name, port)
@@ -166,7 +166,7 @@ def _scope_index(scope: str) -> int:
 
 
 def _of_family(local: Address, sock: socket.socket) -> Address:
-    """The local address, or the socket's own wildcard for the other family's."""
+    """Return the local address, or the socket's wildcard if the local one is of another family."""
     host, port = normal_address(local)
     if (":" in host) == (sock.family == socket.AF_INET6):
         return host, port
@@ -214,7 +214,7 @@ def _send_to_group(sock: socket.socket, interface: Address, interface_index: int
 
 
 def _ipv6_index(local: str, group: str, interface_index: int) -> int:
-    """Index of the interface: as given, else by a scope, else of whoever has the address."""
+    """Return an interface index: the given one, that of a scope, or that of the address."""
     scope = local.partition("%")[2] or group.partition("%")[2]
     if interface_index or scope:
         return interface_index or _scope_index(scope)
@@ -226,13 +226,13 @@ def _ipv6_index(local: str, group: str, interface_index: int) -> int:
 
 
 def _index_by_address(local: str) -> int:
-    """Index of the interface that has a global IPv6 address (Linux)."""
+    """Return the index of the interface that has a global IPv6 address (Linux)."""
     wanted = socket.inet_pton(socket.AF_INET6, local).hex()
     try:
         with open("/proc/net/if_inet6", encoding="ascii") as table:  # noqa: PTH123
             rows = [line.split() for line in table]
     except OSError:
-        return 0  # no such table on this system: its own choice of interface
+        return 0  # this system has no such table, so it chooses the interface itself
     return next((int(row[1], 16) for row in rows if row[0] == wanted), 0)
 
 

@@ -1,4 +1,4 @@
-"""The machine's network interfaces, asked for over a netlink socket (Linux rtnetlink(7))."""
+"""Lists the machine's network interfaces through a netlink socket (Linux rtnetlink(7))."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _RECEIVE_LENGTH: Final = 1 << 17
 
 
 def system_interfaces() -> list[NetworkInterface]:
-    """Every interface, in the order of its index.
+    """Return all interfaces in the order of their indexes.
 
     Raises:
         OSError: the kernel does not answer.
@@ -65,7 +65,7 @@ def _interfaces(links: list[bytes], addresses: list[bytes]) -> Iterator[NetworkI
 
 
 def _dump(kernel: socket.socket, request: int, answer: int) -> Iterator[bytes]:
-    # The one byte of payload says "any family"; it is padded to four.
+    # The one byte of payload stands for any family; it is padded to four.
     length = _HEADER.size + 1
     kernel.send(_HEADER.pack(length, request, _DUMP_REQUEST, 1, 0) + bytes(4))
     while True:

@@ -58,7 +58,7 @@ _CONTROL_MODES: Final = {mode.value: mode for mode in ControlMode}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UdpChannel:
-    """A UDP channel with the addresses that it stands for.
+    """A UDP channel with the addresses that it resolves to.
 
     Attributes:
         original: the channel as it was given.
@@ -99,7 +99,7 @@ class UdpChannel:
 
     @property
     def family(self) -> socket.AddressFamily:
-        """The family of the endpoint."""
+        """The address family of the endpoint."""
         return self.remote_data.family
 
     @property
@@ -114,7 +114,7 @@ class UdpChannel:
 
     @property
     def is_full_wildcard(self) -> bool:
-        """Whether it names no address at all: it then means any endpoint with its tag."""
+        """Whether it gives no address at all: it then means any endpoint with its tag."""
         return all(
             address.is_wildcard and address.port == 0
             for address in (self.remote_data, self.local_data)
@@ -125,13 +125,13 @@ class UdpChannel:
 
 
 class ChannelResolver:
-    """Turns channels into `UdpChannel`s; may block on names.
+    """Resolves channels to `UdpChannel`s, which may block on names.
 
     Args:
         names: the driver's name resolver, for ``endpoint`` and ``control``.
         interfaces: lists the machine's interfaces.
         platform: the platform's lookup, for ``interface``.
-        suffixes: numbers that tell channels with port 0 apart.
+        suffixes: numbers that distinguish channels with port 0.
     """
 
     def __init__(
@@ -151,8 +151,8 @@ class ChannelResolver:
         """Parse a channel and find its addresses.
 
         Args:
-            channel: the text as a command has it.
-            is_destination: whether it is a destination: those have no unique suffix.
+            channel: the text of the channel as the command has it.
+            is_destination: whether it is a destination, which has no unique suffix.
 
         Raises:
             ChannelUriError: with the reference's text, of the first check that fails.
@@ -168,10 +168,10 @@ class ChannelResolver:
             ) from error
 
     def re_resolve(self, value: str, param: str) -> SocketAddress:
-        """Look an ``endpoint`` or ``control`` up again (spec wire-protocol 15.1).
+        """Resolve an ``endpoint`` or ``control`` again (spec wire-protocol 15.1).
 
         Raises:
-            ChannelUriError: the host is unknown now.
+            ChannelUriError: the host is not known any more.
         """
         return resolve_endpoint(value, param, self._names, is_re_resolution=True)
 
@@ -285,7 +285,7 @@ def _socket_length(uri: ChannelUri, key: str) -> int:
 
 
 def parse_timestamp_offset(uri: ChannelUri, key: str) -> int:
-    """A timestamp offset: bytes into the payload, -8 for ``reserved``, -1 when not given.
+    """Parse a timestamp offset: bytes of payload, -8 for ``reserved``, -1 when not given.
 
     Raises:
         ChannelUriError: with the reference's text.

@@ -1,4 +1,4 @@
-"""Ports for channels that name port 0, out of a configured range (spec wire-protocol 3.5)."""
+"""Assigns ports of a configured range to channels that name port 0 (spec wire-protocol 3.5)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ANY: Final = (0, 0)
 
 
 class WildcardPorts:
-    """Hands out the ports of a range, one after the other, without those in use.
+    """Assigns the ports of a range one after the other, except those in use.
 
     Args:
         port_range: lowest and highest port; None or ``(0, 0)`` leaves the choice to the system.
@@ -24,7 +24,7 @@ class WildcardPorts:
         self._low, self._high = port_range or _ANY
         self._is_sender = is_sender
         self._next_port = self._low
-        # A port may be held by more than one socket: multicast ones share theirs.
+        # Several sockets may hold one port: multicast sockets share theirs.
         self._in_use: Counter[int] = Counter()
 
     @property
@@ -35,7 +35,8 @@ class WildcardPorts:
     def take(self, address: SocketAddress, *, has_explicit_control: bool = False) -> SocketAddress:
         """Return the address to bind: the given one, with a port of the range if it has port 0.
 
-        What it returns has to be given to `release` when the socket is closed, or was not opened.
+        The address returned has to be passed to `release` when the socket is closed, or if it is
+        not opened.
 
         Args:
             address: the address in the channel.

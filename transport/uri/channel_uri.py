@@ -227,11 +227,11 @@ class ChannelUri(Mapping[str, str]):
         )
 
     def add_session_id(self, session_id: int) -> ChannelUri:
-        """The same channel with this session id."""
+        """Return the same channel with this session id."""
         return self.replace(session_id=session_id)
 
     def add_alias_if_absent(self, alias: str) -> ChannelUri:
-        """The same channel with this alias, unless it has one or the alias is empty."""
+        """Return the same channel with this alias, unless it has one or the alias is empty."""
         return self if not alias or ALIAS in self._params else self.replace(alias=alias)
 
     def create_destination(self, endpoint: str) -> ChannelUri:

@@ -1,4 +1,4 @@
-"""What is said of a channel's parameters that nobody knows; the reference ignores them."""
+"""Reports unknown parameters of channels, which the reference ignores."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def check_keys(channel: str, *, strict: bool, write: Callable[[str], object]) ->
     """Report each unknown parameter of a channel once in this process.
 
     Args:
-        channel: as it was given; a malformed one is left to its parser.
+        channel: the channel as it was given; a malformed one is left to its parser.
         strict: whether an unknown parameter is an error.
-        write: takes a line without its end.
+        write: called with each line, without a line end.
 
     Raises:
-        ChannelUriError: a parameter is unknown, and strict is set.
+        ChannelUriError: if a parameter is unknown and ``strict`` is set.
     """
     for key in _unknown_keys(channel):
         if strict:
@@ -46,6 +46,6 @@ def _line(key: str, channel: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """A text that a stranger may have chosen, fit for a line of a log."""
+    """Return a text that a client may have chosen in a form that is fit for a line of a log."""
     kept = text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."
     return "".join(char if char.isprintable() else "?" for char in kept)
