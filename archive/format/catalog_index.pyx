@@ -197,6 +197,7 @@ cdef class CatalogIndex:
             if load_acquire_i64(stop) == NULL_POSITION:
                 found.append(self._ids[at])
             released = release_walked(base, released, self._offsets[at])
+        catalog.check_whole()
         return found
 
     def find_last(
@@ -227,6 +228,7 @@ cdef class CatalogIndex:
                 ):
                     break
                 at -= 1
+        catalog.check_whole()
         return self._ids[at] if at >= 0 and self._ids[at] >= min_recording_id else -1
 
     def matching(
@@ -266,6 +268,7 @@ cdef class CatalogIndex:
                 and _has_fragment(base, capacity, self._offsets[at], wanted, length)
             )
         ]
+        catalog.check_whole()
         behind = self._ids[end - 1] + 1 if end > first else from_recording_id
         return found, behind, end == self._count
 
@@ -309,7 +312,9 @@ def scan_entries(MappedFile catalog not None, int64_t start, int64_t alignment):
     """Walk the entries from offset ``start`` to the first one whose length is not above 0."""
     if start % 4 != 0 or alignment < ENTRY_HEADER_LENGTH or alignment & (alignment - 1) != 0:
         raise ValueError(f"entries at {start} aligned to {alignment} cannot be walked")
-    return _scan(catalog.section(0, catalog.length), catalog.length, start, alignment)
+    found = _scan(catalog.section(0, catalog.length), catalog.length, start, alignment)
+    catalog.check_whole()
+    return found
 
 
 cdef EntryScan _scan(uint8_t* base, int64_t capacity, int64_t start, int64_t alignment):
@@ -371,4 +376,5 @@ def ids_in_state(
             found.append(get_i64(base + offset + ENTRY_RECORDING_ID_OFFSET))
         offset += (<int64_t> length + ENTRY_HEADER_LENGTH + alignment - 1) & -alignment
         released = release_walked(base, released, offset)
+    catalog.check_whole()
     return found

@@ -128,6 +128,7 @@ cdef class CountersReader:
     cdef uint8_t* _record(self, int64_t counter_id) except NULL:
         if counter_id < 0 or counter_id > self.max_counter_id:
             raise IndexError(f"counter id {counter_id} is not within 0 to {self.max_counter_id}")
+        self._mapped.check_whole()
         return self.metadata + counter_id * COUNTER_METADATA_LENGTH
 
     cdef uint8_t* _value_record(self, int64_t counter_id) except NULL:
@@ -234,11 +235,12 @@ cdef class CountersReader:
         cdef int32_t counter_id = 0
         while counter_id <= self.max_counter_id:
             if self.state(counter_id) == COUNTER_UNUSED:
-                return
+                break
             found = self.snapshot(counter_id)
             if found is not None:
                 yield found
             counter_id += 1
+        self._mapped.check_whole()
 
     def find_by_registration_id(self, registration_id: int, type_id: int | None = None) -> int:
         """Id of the first allocated counter of a registration (and type), -1 when there is none."""

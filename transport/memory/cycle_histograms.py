@@ -105,4 +105,5 @@ def read_cycles(mapped: MappedFile) -> list[CycleCounts]:
         name = bytes(mapped.view(at, _NAME_LENGTH)).partition(b"\0")[0].decode("ascii", "replace")
         counts = _COUNTS.unpack(mapped.view(at + _NAME_LENGTH, _COUNTS.size))
         found.append(CycleCounts(name, tuple(max(count, 0) for count in counts)))
+    mapped.check()
     return found

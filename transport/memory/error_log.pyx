@@ -174,6 +174,7 @@ def read_error_log(
                 )
             )
         at += _aligned(size)
+    mapped.check_whole()
     return found
 
 

@@ -172,6 +172,7 @@ def read_loss_report(MappedFile mapped, offset: int = 0, length: int = -1) -> li
             )
         )
         at += _aligned(end, ENTRY_ALIGNMENT)
+    mapped.check_whole()
     return found
 
 

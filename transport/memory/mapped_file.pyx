@@ -8,6 +8,9 @@ Therefore a file is either allocated whole when it is created, or its owner call
 each part before any process writes there. For that purpose the creator of a sparse file keeps its
 descriptor; a process that opened the file gets one with the first ``allocate_range``. Mappings stay
 usable in a forked child.
+
+A read-only mapping survives that its file is made shorter: what is missing reads as zeros, and the
+call that met it, or the next one, raises FileFormatError (docs/decisions/0018).
 """
 
 from cpython.buffer cimport PyBuffer_FillInfo
@@ -45,6 +48,14 @@ cdef extern from "aerolog_files.h" nogil:
         const char* path, uint64_t device, uint64_t inode, int64_t offset, int64_t length
     ) noexcept
 
+cdef extern from "aerolog_shrunk.h" nogil:
+    void* aerolog_watch_mapping(
+        const void* address, int64_t length, const char* path
+    ) noexcept
+    void aerolog_end_watch(void* watch) noexcept
+    int64_t aerolog_missing_from(const void* watch) noexcept
+    int aerolog_shrunk_file(char* path, size_t size) noexcept
+
 
 cdef class MappedFile:
     """A whole file, or anonymous memory, mapped shared.
@@ -66,8 +77,11 @@ cdef class MappedFile:
         self._encoded_path = b""
         self._path_text = self._encoded_path
         self.allocated = True
+        self._watch = NULL
 
     def __dealloc__(self):
+        if self._watch != NULL:
+            aerolog_end_watch(self._watch)
         if self.address != NULL:
             munmap(self.address, self.length)
 
@@ -157,7 +171,28 @@ cdef class MappedFile:
             raise OSError(code, f"cannot map {length} bytes: {_strerror(code)}", self.path)
         self.address = <uint8_t*> found
         self.length = length
+        if fd >= 0 and not self.writable:
+            self._watch = aerolog_watch_mapping(found, length, self._path_text)
+            if self._watch == NULL:
+                raise OSError(errno, f"cannot watch a mapping: {_strerror(errno)}", self.path)
         return 0
+
+    cdef int check_whole(self) except -1:
+        cdef int64_t missing = aerolog_missing_from(self._watch)
+        if missing >= 0:
+            raise FileFormatError(
+                f"{self.path} became shorter while it was read: of {self.length} bytes those from"
+                f" offset {missing} on are gone: read it again when nothing else cuts or replaces it"
+            )
+        return 0
+
+    def check(self) -> None:
+        """Check that all that was read until now was in the file.
+
+        Raises:
+            FileFormatError: the file became shorter than the mapping.
+        """
+        self.check_whole()
 
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil:
         """Allocate a range on disk, as the owner of a sparse file does before the range is used.
@@ -180,6 +215,7 @@ cdef class MappedFile:
                 f"{self.path or 'memory'} of {self.length} bytes has no room for {length} bytes "
                 f"at offset {offset}"
             )
+        self.check_whole()
         return self.address + offset
 
     def allocate_range(self, offset: int, length: int) -> None:
@@ -263,6 +299,18 @@ cdef class MappedFile:
 
     def __repr__(self) -> str:
         return f"<MappedFile {self.path or 'anonymous'} length={self.length}>"
+
+
+def shrunk_file() -> str | None:
+    """Path of a file that became shorter while this process had it mapped; None without one.
+
+    What was read since may be zeros: a program that is about to end well asks here.
+    """
+    cdef char path[4096]
+    cdef int found
+    with nogil:
+        found = aerolog_shrunk_file(path, sizeof(path))
+    return os.fsdecode(<bytes> path) if found else None
 
 
 def usable_space(path: str) -> int:
