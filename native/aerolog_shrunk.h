@@ -1,9 +1,10 @@
 /* Read-only mappings whose file becomes shorter (docs/decisions/0018).
  *
- * A load from a page behind the end of its file raises SIGBUS. For a watched mapping the handler puts
- * a page of zeros there, notes it, and the load goes on; whoever reads the mapping asks afterwards.
- * Any other SIGBUS goes to the handler that was there before. The handler calls nothing but mmap and
- * sigaction, and reads the table of watched mappings without a lock: blocks of it are never freed. */
+ * A load from a page behind the end of its file raises SIGBUS. For a watched mapping the handler
+ * puts a page of zeros there, notes it, and the load goes on; whoever reads the mapping asks
+ * afterwards. Any other SIGBUS goes to the handler that was there before. The handler calls nothing
+ * but mmap and sigaction, and reads the table of watched mappings without a lock: its blocks are
+ * never freed. */
 #ifndef AEROLOG_SHRUNK_H
 #define AEROLOG_SHRUNK_H
 
@@ -26,6 +27,7 @@ typedef struct
     uintptr_t begin; /* 0: free. Written last when a mapping is added, first when it goes. */
     uintptr_t end;
     int64_t missing; /* -1, or the lowest offset at which the file had nothing */
+    int64_t number;  /* 0, or how many mappings had met a missing page when this one did */
     const char *path;
 } aerolog_watch;
 
@@ -39,14 +41,16 @@ static aerolog_watch_block aerolog_first_block;
 static pthread_mutex_t aerolog_watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction aerolog_other_action;
 static uintptr_t aerolog_page_size;
-static char aerolog_gone_path[4096]; /* of a mapping that met a missing page and is no more */
+static int64_t aerolog_shrunk_count;
+static char aerolog_gone_path[4096]; /* of the last such mapping that is no more */
+static int64_t aerolog_gone_number;
 
 static void aerolog_on_bus_error(int number, siginfo_t *info, void *context)
 {
     const uintptr_t at = (uintptr_t)info->si_addr;
     const uintptr_t page = at & ~(aerolog_page_size - 1);
     aerolog_watch_block *block = &aerolog_first_block;
-    for (; info->si_code > 0 && block != NULL; block = __atomic_load_n(&block->next, __ATOMIC_ACQUIRE))
+    while (info->si_code > 0 && block != NULL) /* above 0: a fault, not sent by a process */
     {
         for (int i = 0; i < AEROLOG_WATCHES_IN_BLOCK; i++)
         {
@@ -61,6 +65,10 @@ static void aerolog_on_bus_error(int number, siginfo_t *info, void *context)
             {
                 break;
             }
+            if (__atomic_load_n(&watch->missing, __ATOMIC_RELAXED) < 0)
+            {
+                watch->number = __atomic_add_fetch(&aerolog_shrunk_count, 1, __ATOMIC_RELAXED);
+            }
             int64_t offset = (int64_t)(page - begin);
             int64_t before = __atomic_load_n(&watch->missing, __ATOMIC_RELAXED);
             while ((before < 0 || offset < before) &&
@@ -70,6 +78,7 @@ static void aerolog_on_bus_error(int number, siginfo_t *info, void *context)
             }
             return;
         }
+        block = __atomic_load_n(&block->next, __ATOMIC_ACQUIRE);
     }
     (void)number;
     (void)context;
@@ -137,6 +146,7 @@ static inline void *aerolog_watch_mapping(const void *address, int64_t length, c
         {
             found->end = (uintptr_t)address + (uintptr_t)length;
             found->missing = -1;
+            found->number = 0;
             found->path = path;
             __atomic_store_n(&found->begin, (uintptr_t)address, __ATOMIC_RELEASE);
         }
@@ -149,8 +159,9 @@ static inline void aerolog_end_watch(void *watched)
 {
     aerolog_watch *watch = watched;
     pthread_mutex_lock(&aerolog_watch_lock);
-    if (watch->missing >= 0)
+    if (watch->missing >= 0 && watch->number > aerolog_gone_number)
     {
+        aerolog_gone_number = watch->number;
         memcpy(aerolog_gone_path, watch->path,
                strnlen(watch->path, sizeof(aerolog_gone_path) - 1) + 1);
         aerolog_gone_path[sizeof(aerolog_gone_path) - 1] = 0;
@@ -165,33 +176,29 @@ static inline int64_t aerolog_missing_from(const void *watched)
     return watch == NULL ? -1 : __atomic_load_n(&watch->missing, __ATOMIC_ACQUIRE);
 }
 
-/* Copies the path of a file that became shorter under a mapping of this process, or returns 0. */
-static inline int aerolog_shrunk_file(char *path, size_t size)
+/* How many mappings have met a missing page; copies the path of the last of them. */
+static inline int64_t aerolog_last_shrunk(char *path, size_t size)
 {
-    const char *found = NULL;
     pthread_mutex_lock(&aerolog_watch_lock);
+    const char *found = aerolog_gone_path;
+    int64_t number = aerolog_gone_number;
     for (aerolog_watch_block *block = &aerolog_first_block; block != NULL; block = block->next)
     {
-        for (int i = 0; found == NULL && i < AEROLOG_WATCHES_IN_BLOCK; i++)
+        for (int i = 0; i < AEROLOG_WATCHES_IN_BLOCK; i++)
         {
-            if (block->watches[i].begin != 0 && aerolog_missing_from(&block->watches[i]) >= 0)
+            aerolog_watch *watch = &block->watches[i];
+            if (watch->begin != 0 && aerolog_missing_from(watch) >= 0 && watch->number > number)
             {
-                found = block->watches[i].path;
+                found = watch->path;
+                number = watch->number;
             }
         }
     }
-    if (found == NULL && aerolog_gone_path[0] != 0)
-    {
-        found = aerolog_gone_path;
-    }
-    if (found != NULL)
-    {
-        const size_t length = strnlen(found, size - 1);
-        memcpy(path, found, length);
-        path[length] = 0;
-    }
+    const size_t length = strnlen(found, size - 1);
+    memcpy(path, found, length);
+    path[length] = 0;
     pthread_mutex_unlock(&aerolog_watch_lock);
-    return found != NULL;
+    return number;
 }
 
 #endif

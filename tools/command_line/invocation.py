@@ -71,6 +71,7 @@ def run(arguments: list[str]) -> int:
 
 def ending(work: Callable[[], Any], *, debug: bool = False) -> int:
     """Does a command's work, tells how it ended, and returns its exit code."""
+    shrunk_before = _last_shrunk()
     try:
         result = work()
     except typer.Exit as stop:
@@ -92,23 +93,30 @@ def ending(work: Callable[[], Any], *, debug: bool = False) -> int:
     except (AerologError, OSError) as error:
         return _fail(_text(error), EXIT_FAILED, debug=debug)
     except Exception as error:  # noqa: BLE001 - the last resort: told, with where to look
-        if shrunk := _shrunk_file():
+        if shrunk := _shrunk_since(shrunk_before):
             return _fail(shrunk, EXIT_FAILED, debug=debug)
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         advice = "" if debug else "; --debug shows where"
         message = f"a fault of aerolog itself: {' '.join(what.split())}{advice}"
         return _fail(message, EXIT_FAULT, debug=debug)
-    if shrunk := _shrunk_file():
+    if shrunk := _shrunk_since(shrunk_before):
         return _fail(shrunk, EXIT_FAILED)
     return result if isinstance(result, int) else 0
 
 
-def _shrunk_file() -> str | None:
-    """Why what was printed may be wrong, when a mapped file became shorter."""
+def _last_shrunk() -> tuple[int, str]:
+    """How many mapped files became shorter, and the last of them."""
     # A command that mapped nothing has not loaded the module, and need not wait for it.
     mapped_file = sys.modules.get("aerolog.transport.memory.mapped_file")
-    path = None if mapped_file is None else mapped_file.shrunk_file()
-    return path and f"{path} became shorter while it was read: what is said of it may be wrong"
+    return (0, "") if mapped_file is None else mapped_file.last_shrunk()
+
+
+def _shrunk_since(before: tuple[int, str]) -> str | None:
+    """Why what was printed may be wrong, when a mapped file became shorter meanwhile."""
+    count, path = _last_shrunk()
+    if count == before[0]:
+        return None
+    return f"{path} became shorter while it was read: what is said of it may be wrong"
 
 
 def _begun(root: Any, arguments: list[str]) -> tuple[Any, Any]:

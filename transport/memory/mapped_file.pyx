@@ -54,7 +54,7 @@ cdef extern from "aerolog_shrunk.h" nogil:
     ) noexcept
     void aerolog_end_watch(void* watch) noexcept
     int64_t aerolog_missing_from(const void* watch) noexcept
-    int aerolog_shrunk_file(char* path, size_t size) noexcept
+    int64_t aerolog_last_shrunk(char* path, size_t size) noexcept
 
 
 cdef class MappedFile:
@@ -182,7 +182,7 @@ cdef class MappedFile:
         if missing >= 0:
             raise FileFormatError(
                 f"{self.path} became shorter while it was read: of {self.length} bytes those from"
-                f" offset {missing} on are gone: read it again when nothing else cuts or replaces it"
+                f" offset {missing} on are gone: read it again when nothing else cuts it"
             )
         return 0
 
@@ -301,16 +301,20 @@ cdef class MappedFile:
         return f"<MappedFile {self.path or 'anonymous'} length={self.length}>"
 
 
-def shrunk_file() -> str | None:
-    """Path of a file that became shorter while this process had it mapped; None without one.
+def last_shrunk() -> tuple[int, str]:
+    """How many mappings of this process have met the end of a file that became shorter.
 
-    What was read since may be zeros: a program that is about to end well asks here.
+    What was read since may be zeros: a program that is about to end well compares the number with
+    that at its start.
+
+    Returns:
+        The number, and the path of the last such file; empty without one.
     """
     cdef char path[4096]
-    cdef int found
+    cdef int64_t count
     with nogil:
-        found = aerolog_shrunk_file(path, sizeof(path))
-    return os.fsdecode(<bytes> path) if found else None
+        count = aerolog_last_shrunk(path, sizeof(path))
+    return count, os.fsdecode(<bytes> path)
 
 
 def usable_space(path: str) -> int:

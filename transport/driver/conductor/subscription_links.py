@@ -1,7 +1,7 @@
 """Announces images to subscribers and allocates the counters of subscribers' positions.
 
-All subscriptions share these functions: those to IPC streams, to UDP streams, and spies (spec
-counters 3 and 4, spec cnc-and-commands 15). Conductor only.
+All subscriptions share these functions: those to IPC streams, to UDP streams, and spies
+(spec counters 3 and 4, spec cnc-and-commands 15). Conductor only.
 """
 
 from __future__ import annotations
