@@ -133,7 +133,7 @@ class PlainNetwork(WrappedNetwork):
 def _maker(
     direction: _Direction, settings: Settings, random: Random
 ) -> Callable[[], Disturbance | None]:
-    """Return a factory of what disturbs one direction of an endpoint; it gives None for nothing."""
+    """Return a function that makes the disturbance of one direction, or None for no disturbance."""
 
     def make() -> Disturbance | None:
         rules = [rule for rule in _rules(direction, settings, random) if rule is not None]

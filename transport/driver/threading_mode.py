@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.context import DriverContext
 
-#: Agents as their counters' labels name them: those that have a histogram of cycles.
+#: The agents that have a histogram of cycles, by their names in labels of counters.
 CONDUCTOR: Final = "Conductor"
 SENDER: Final = "Sender"
 RECEIVER: Final = "Receiver"

@@ -164,7 +164,7 @@ PARAMETERS: Final[tuple[Parameter, ...]] = (
 
 BY_KEY: Final = {parameter.key: parameter for parameter in PARAMETERS}
 
-#: Keyword argument -> parameter: the key in snake case, and the aliases.
+#: The parameters by keyword argument: the key in snake case, and the aliases.
 BY_KEYWORD: Final = {
     keyword: parameter
     for parameter in PARAMETERS

@@ -1,1 +1,1 @@
-"""What the channels of publications, subscriptions and destinations may ask for."""
+"""The parameters of channels of publications, subscriptions and destinations, and their checks."""

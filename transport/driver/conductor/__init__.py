@@ -1,1 +1,1 @@
-"""The conductor: commands of clients in, answers out, and what publications of all media share."""
+"""The conductor: it handles clients' commands, and what publications of all media share."""

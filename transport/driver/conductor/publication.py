@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.logs.log_store import LogFile
     from aerolog.transport.uri import ChannelUri
 
-#: Where images come from that are a publication's own log.
+#: The source identity of images of a publication's own log.
 LOCAL_SOURCE: Final = "aeron:ipc"
 
 

@@ -1,1 +1,1 @@
-"""Congestion control: the receiver window of an image, its strategies and who chooses one."""
+"""Congestion control: the strategies for an image's receiver window, and their choice."""

@@ -1,1 +1,1 @@
-"""The driver's event log: what is logged, and the text of its lines."""
+"""The driver's event log: its events, its logging ports, and the text of its lines."""

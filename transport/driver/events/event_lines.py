@@ -245,7 +245,7 @@ def frame_text(frame: bytes) -> str:
 
 
 _DATA: Final = (("termOffset", "i"), ("sessionId", "i"), ("streamId", "i"), ("termId", "i"))
-#: Type -> name, and the fields behind the first eight bytes.
+#: Frame types with their names, and the fields after the first eight bytes.
 _FRAMES: Final[dict[int, tuple[str, tuple[tuple[str, str], ...]]]] = {
     0: ("PAD", _DATA),
     1: ("DATA", _DATA),

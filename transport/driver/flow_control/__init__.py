@@ -1,1 +1,1 @@
-"""Flow control: how far a sender may go, its strategies and who chooses one."""
+"""Flow control: the strategies that limit how far a sender may send, and their choice."""

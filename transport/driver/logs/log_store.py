@@ -120,8 +120,8 @@ class LogStore:
     def free_some(self) -> int:
         """Delete some of the logs that wait; return how many were deleted.
 
-        Clients wait while a log with much data is deleted, so a call deletes as many logs as the
-        free limit allows only while deletion is quick.
+        Clients wait while a log with much data is deleted. A call stops at the free limit, or
+        earlier once deletion has taken `FREEING_NS`.
         """
         if not self._to_free:
             self._to_free, self._refused = self._refused, self._to_free

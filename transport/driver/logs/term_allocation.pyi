@@ -14,7 +14,7 @@ class TermAllocation:
     def room_limit(self) -> int: ...
     def grant(self, position_limit: int) -> int: ...
 
-#: Bytes of a piece; a shorter term is made in one.
+#: The bytes of a piece; a shorter term is allocated at once.
 PIECE_LENGTH: int
 
 class ImageAllocation(TermAllocation):

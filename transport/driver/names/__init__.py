@@ -1,1 +1,1 @@
-"""Host names: the resolver, look-ups that stall nobody, and the gossip between drivers."""
+"""Host names: resolvers, look-ups that do not stall the conductor, and gossip between drivers."""

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from aerolog.transport.network.networks import Network
     from aerolog.transport.network.port import Address, DatagramPort
 
-#: Time between two turns.
+#: The time between two turns.
 WORK_INTERVAL_NS: Final = 10_000_000
-#: Datagrams taken in one turn; what comes faster waits in the socket or is lost there.
+#: The datagrams taken in one turn; further ones wait in the socket or are lost there.
 DATAGRAMS_PER_TURN: Final = 16
 
 NEIGHBORS_TYPE_ID: Final = 15

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Look-ups that may wait at a time, as many as the reference's queues between agents hold.
+#: The number of look-ups that may wait, the same as in the reference's queues between agents.
 WAITING_LIMIT: Final = 1024
-#: How long `close` waits for a look-up that the platform is busy with.
+#: The time for which `close` waits for a look-up that is running.
 CLOSE_TIMEOUT_S: Final = 0.5
 
 

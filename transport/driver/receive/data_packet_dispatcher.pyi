@@ -13,9 +13,9 @@ SESSION_PENDING_SETUP: Final[int]
 SESSION_INIT_IN_PROGRESS: Final[int]
 SESSION_COOL_DOWN: Final[int]
 SESSION_REFUSED: Final[int]
-#: Sessions that may wait for a setup or an image at a time; more are dropped.
+#: The number of sessions that may wait for a setup or an image; further ones are dropped.
 MAX_WAITING_SESSIONS: Final[int]
-#: Sessions that may be kept away at a time; beyond it the next one may come back at once.
+#: The number of sessions that may cool down; beyond it the next one may return at once.
 MAX_COOL_DOWNS: Final[int]
 
 class DataPacketDispatcher:

@@ -2,8 +2,8 @@
 
 The effect of NAKs is bounded in three ways: by the flow control's longest retransmission, by the
 linger time in which repeated requests are ignored, and by the amount that all streams of the
-endpoint may send again in a short time. The last is needed because requests for ever other offsets,
-which replace each other on unicast, would each get an answer to a small datagram.
+endpoint may send again in a short time. Without the last bound, requests for ever other offsets,
+which on unicast replace each other, could turn each small datagram into a long retransmission.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
