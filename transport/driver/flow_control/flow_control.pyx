@@ -2,6 +2,7 @@
 
 A strategy depends on positions and times only. The Python methods do the same as the native ones:
 they are for tests and the simulator, and are the interface that a strategy written in Python
+overrides (see PythonFlowControl).
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t

@@ -2,7 +2,7 @@
 
 `DriverNames` is opened with the driver and belongs to the conductor's thread, on which its `agent`
 runs after the conductor. The conductor has it resolve channels (`resolve`) and the names of silent
-silent peers (`re_resolve`); both answer by a call, at once or later.
+peers (`re_resolve`); both report the result by a call, at once or later.
 """
 
 from __future__ import annotations
