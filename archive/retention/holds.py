@@ -20,7 +20,9 @@ from aerolog.archive.retention.retention_folder import (
     holds_path,
     lock_within,
     make_folder,
+    reserve_room,
     step_lock_path,
+    with_room,
 )
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
@@ -186,8 +188,14 @@ class Holds:
         holds = tuple(sorted(holds, key=_key))
         data = {"version": VERSION, "holds": [asdict(hold) for hold in holds]}
         # After a crash in between, a hold may stay unreleased or be set although add() failed.
-        _write_whole(self._files, self.archive_dir, json.dumps(data, indent=1).encode() + b"\n")
+        content = json.dumps(data, indent=1).encode() + b"\n"
+        with_room(
+            self.archive_dir,
+            self._files,
+            lambda: _write_whole(self._files, self.archive_dir, content),
+        )
         Journal.open(self.archive_dir, self._files).append(event, now_ms, **fields)
+        reserve_room(self.archive_dir, self._files)
         self._holds = holds
 
 

@@ -14,7 +14,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerolog.archive.retention.errors import JournalDamagedError
-from aerolog.archive.retention.retention_folder import folder_path, journal_path, make_folder
+from aerolog.archive.retention.retention_folder import (
+    folder_path,
+    journal_path,
+    make_folder,
+    with_room,
+)
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
 if TYPE_CHECKING:
@@ -253,7 +258,7 @@ class Journal:
             make_folder(self._archive_dir, self._files)
             self.catch_up()
             line = _encoded({"v": VERSION, "at_ms": at_ms, "event": event, **fields})
-            self._write(line)
+            with_room(self._archive_dir, self._files, lambda: self._write(line))
         except OSError as error:
             raise JournalDamagedError(
                 f"{self.path} cannot be written: {error.strerror or error}; without it nothing is"
@@ -293,9 +298,7 @@ class Journal:
         try:
             if self._files.exists(new):
                 self._files.remove(new)
-            with self._files.open_data_file(new, writable=True, create=True) as file:
-                file.write_at(line, 0)
-                file.flush(2)
+            with_room(self._archive_dir, self._files, lambda: self._write_new(new, line))
             self._files.rename(new, self.path)
             self._files.sync_dir(folder_path(self._archive_dir))
         except OSError as error:
@@ -305,6 +308,11 @@ class Journal:
             ) from error
         self._end = len(line)
         return True
+
+    def _write_new(self, path: str, line: bytes) -> None:
+        with self._files.open_data_file(path, writable=True, create=True) as file:
+            file.write_at(line, 0)
+            file.flush(2)
 
 
 def _encoded(line: dict[str, Any]) -> bytes:

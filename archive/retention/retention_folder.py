@@ -2,15 +2,19 @@
 
 One run at a time holds a lock of the operating system for as long as its process lives, so that a
 killed run does not block others. The contents of the lock file only tell people who holds it.
+
+Retention is needed most when the disk is full, and its lock and journal need room themselves. A
+file reserves it, and is removed when something cannot be written.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +24,7 @@ from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.error_text import format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.memory.filesystem import FileLock, FileSystem
@@ -28,6 +32,10 @@ if TYPE_CHECKING:
 #: How long to wait for a process that holds the lock only to check whether a run is active.
 _LOOKERS_S: Final = 0.5
 _PAUSE_S: Final = 0.01
+#: Bytes for the note in the lock, a file of holds, and the first lines of a journal, until the
+#: first segments are gone.
+RESERVE_LENGTH: Final = 256 * 1024
+_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @contextmanager
@@ -64,10 +72,49 @@ def run_lock(
         )
     with lock:
         note = {"pid": os.getpid(), "host": socket.gethostname(), "since_ms": now_ms, "what": what}
-        with files.open_data_file(path, writable=True) as file:
-            file.set_length(0)
-            file.write_at(json.dumps(note).encode() + b"\n", 0)
-        yield
+
+        def write_note() -> None:
+            with files.open_data_file(path, writable=True) as file:
+                file.set_length(0)
+                file.write_at(json.dumps(note).encode() + b"\n", 0)
+
+        with_room(archive_dir, files, write_note)
+        reserve_room(archive_dir, files)
+        try:
+            yield
+        finally:
+            reserve_room(archive_dir, files)
+
+
+def reserve_room(archive_dir: str | Path, files: FileSystem) -> None:
+    """Reserve room for retention's own files unless it is reserved, or the disk has none."""
+    path = reserve_path(archive_dir)
+    if files.exists(path):
+        return
+    try:
+        with files.open_data_file(path, writable=True, create=True) as file:
+            file.allocate_range(0, RESERVE_LENGTH)
+    except OSError:
+        with suppress(OSError):  # half a reserve is none
+            files.remove(path)
+
+
+def with_room(archive_dir: str | Path, files: FileSystem, write: Callable[[], None]) -> None:
+    """Write something, if need be in the room that was reserved.
+
+    Args:
+        archive_dir: the archive's folder.
+        files: the file system to use.
+        write: writes; it is called again when the disk was full and there was a reserve.
+    """
+    try:
+        write()
+    except OSError as error:
+        path = reserve_path(archive_dir)
+        if error.errno not in _NO_SPACE or not files.exists(path):
+            raise
+        files.remove(path)
+        write()
 
 
 def lock_within(
@@ -111,6 +158,7 @@ HOLDS_NAME: Final = "holds.json"
 JOURNAL_NAME: Final = "journal.jsonl"
 LOCK_NAME: Final = "lock"
 STEP_LOCK_NAME: Final = "step.lock"
+RESERVE_NAME: Final = "reserve"
 
 
 def folder_path(archive_dir: str | Path) -> str:
@@ -136,6 +184,11 @@ def lock_path(archive_dir: str | Path) -> str:
 def step_lock_path(archive_dir: str | Path) -> str:
     """Return the path of the file that a deletion step, or a change of holds, locks."""
     return str(Path(folder_path(archive_dir)) / STEP_LOCK_NAME)
+
+
+def reserve_path(archive_dir: str | Path) -> str:
+    """Return the path of the file that reserves room."""
+    return str(Path(folder_path(archive_dir)) / RESERVE_NAME)
 
 
 def make_folder(archive_dir: str | Path, files: FileSystem) -> None:
