@@ -32,6 +32,9 @@ _NAMES: Final = {
     "aerolog.": """
         strict
     """,
+    "aerolog.driver.": """
+        source.image.rate source.images.max
+    """,
     "aerolog.archive.": """
         bound.control.sessions delete.rate hmac.key.file max.control.sessions password.file
         response.queue.length rules.file time.index time.source verify.interval verify.look.interval

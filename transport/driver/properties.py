@@ -347,6 +347,20 @@ PUBLICATION_RESERVED_SESSION_ID_HIGH = _add.integer(
 DRIVER_STREAM_SESSION_LIMIT = _add.integer(
     "aeron.driver.stream.session.limit", 2**31 - 1, "sessions per stream and receive endpoint"
 )
+SOURCE_IMAGES_MAX = _add.integer(
+    "aerolog.driver.source.images.max",
+    4096,
+    "images that a host may have, whatever its ports; 0: any number",
+    keyword="source_images_max",
+    low=0,
+)
+SOURCE_IMAGE_RATE = _add.integer(
+    "aerolog.driver.source.image.rate",
+    1024,
+    "images that a host may begin in a second; 0: any number",
+    keyword="source_image_rate",
+    low=0,
+)
 
 # Threads (5.5)
 THREADING_MODE = _add.choice(

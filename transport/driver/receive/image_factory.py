@@ -20,6 +20,7 @@ from aerolog.transport.driver.counters.stream_counters import CounterType, strea
 from aerolog.transport.driver.receive.loss_detector import OptimalMulticastDelay, StaticDelay
 from aerolog.transport.driver.receive.publication_image import PublicationImage
 from aerolog.transport.driver.receive.receive_stream import ReceiveStream
+from aerolog.transport.driver.receive.source_limits import host_of
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.cnc import HEADER_LENGTH
 from aerolog.transport.protocol.frames import SETUP_FLAG_GROUP, SETUP_FLAG_SEND_RESPONSE
@@ -112,6 +113,7 @@ def make_image(
             stream_id=event.stream_id,
             endpoint=endpoint,
             source_identity=source,
+            source_host=host_of(event.source),
             counter_ids=tuple(counters.ids),
             log=log,
             stream=stream,

@@ -21,6 +21,7 @@ class PublicationImage:
         stream_id: the stream of the publication.
         endpoint: the endpoint that receives it.
         source_identity: ``host:port`` of the sender.
+        source_host: whose limits it counts in (`source_limits`).
         counter_ids: the counters of the receiver, in the order in which they were allocated.
         log: the file of its log.
         stream: the native part, which the conductor and the receiver work on.
@@ -33,6 +34,7 @@ class PublicationImage:
     stream_id: int
     endpoint: ReceiveChannelEndpoint
     source_identity: str
+    source_host: str
     counter_ids: tuple[int, ...]
     log: LogFile
     stream: ReceiveStream

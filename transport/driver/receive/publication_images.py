@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.driver import properties
 from aerolog.transport.driver.conductor.command_error import ILLEGAL_ARGUMENT, generic
 from aerolog.transport.driver.conductor.subscription_links import move_untethered
 from aerolog.transport.driver.context import remove_at
@@ -32,6 +33,7 @@ from aerolog.transport.driver.receive.receiver_events import (
     TransportReleased,
     Unresolved,
 )
+from aerolog.transport.driver.receive.source_limits import SourceLimits, host_of
 from aerolog.transport.errors import StorageSpaceError
 from aerolog.transport.uri import keys
 
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from aerolog.transport.driver.conductor.conductor_context import ConductorContext
+    from aerolog.transport.driver.receive.network_subscription import NetworkSubscription
     from aerolog.transport.driver.receive.network_subscriptions import NetworkSubscriptions
     from aerolog.transport.driver.receive.publication_image import PublicationImage
     from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannelEndpoint
@@ -60,6 +63,10 @@ class PublicationImages:
         self._channels = subscriptions.channels
         self._images = subscriptions.images
         self._agent = conductor.agent
+        settings = conductor.context.settings
+        self._limits = SourceLimits(
+            settings[properties.SOURCE_IMAGES_MAX], settings[properties.SOURCE_IMAGE_RATE]
+        )
 
     # ---- for the other half ------------------------------------------------------------------
 
@@ -142,6 +149,7 @@ class PublicationImages:
         if image.stream.state != DONE or not image.is_released:
             return
         remove_at(self._images, index)
+        self._limits.ended(image.source_host)
         self._agent.remove_stream(image.stream)
         for counter_id in image.counter_ids:
             self._context.free_counter(counter_id)
@@ -264,6 +272,27 @@ class PublicationImages:
         links = subscriptions.of_session(endpoint, event.stream_id, event.session_id)
         if not links or not self._takes_a_datagram(endpoint, event):
             return False
+        host = host_of(event.source)
+        refusal = self._limits.refusal(host, self._agent.now_ns)
+        if refusal is not None:
+            self._note(f"refused an image: {host} {refusal}", "images of a source")
+            return False
+        is_made = False
+        try:
+            self._make(endpoint, event, links)
+            is_made = True
+        finally:
+            if not is_made:
+                self._limits.ended(host)
+        return True
+
+    def _make(
+        self,
+        endpoint: ReceiveChannelEndpoint,
+        event: CreateImage,
+        links: list[NetworkSubscription],
+    ) -> None:
+        subscriptions = self._subscriptions
         position_ids: list[int] = []
         try:
             for link in links:
@@ -281,7 +310,6 @@ class PublicationImages:
             subscriptions.link_image(link, image, counter_id)
         self._conductor.agent.add_stream(image.stream)
         self._conductor.receiver.add_image(endpoint.endpoint, image.stream)
-        return True
 
     def _takes_a_datagram(self, endpoint: ReceiveChannelEndpoint, event: CreateImage) -> bool:
         """Return whether the initial window of images is at least the sender's MTU."""
