@@ -19,6 +19,7 @@ from aerolog.archive.protocol import (
     RecordingSignalEvent,
     RecordingSubscriptionDescriptor,
 )
+from aerolog.archive.protocol.request_channels import request_channels
 from aerolog.transport.config.values import format_duration
 from aerolog.transport.errors import (
     AerologError,
@@ -31,6 +32,8 @@ from aerolog.transport.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aerolog.archive.client.control_stream import ControlStream
     from aerolog.archive.client.options import ArchiveClientOptions
     from aerolog.archive.client.request import Request
@@ -156,6 +159,13 @@ class ControlSession:
     Requests are sent in the order in which they begin. Several may be unanswered at once, but only
     one listing, as an archive takes no more.
 
+    Args:
+        stream: to and from the archive.
+        options: of the client.
+        control_session_id: the id that the archive gave to the session.
+        archive_id: the archive's own id, -1 when it is too old to tell.
+        check_channel: called with each channel that a request asks the archive to use.
+
     Attributes:
         control_session_id: the id that the archive gave to the session.
         archive_id: the archive's own id, -1 when it is too old to tell.
@@ -171,11 +181,13 @@ class ControlSession:
         options: ArchiveClientOptions,
         control_session_id: int,
         archive_id: int,
+        check_channel: Callable[[str], None] | None = None,
     ) -> None:
         self.stream = stream
         self.options = options
         self.control_session_id = control_session_id
         self.archive_id = archive_id
+        self._check_channel = check_channel
         self.disconnected = False
         self.closed = False
         self.last_correlation_id = -1
@@ -206,14 +218,18 @@ class ControlSession:
         Raises:
             ResourceClosedError: the session is closed, or was found to be disconnected.
             ReentrantCallError: called from a signal handler.
+            ChannelUriError: it has a channel with an unknown parameter, and the client is strict.
         """
         self._check_callback()
         if self.closed:
             raise ResourceClosedError("client is closed")
         if self.disconnected:
             raise ResourceClosedError("client is closed: the archive has disconnected")
-        message = request.message(self.control_session_id, correlation_id).encode()
-        pending = PendingRequest(request, message, correlation_id)
+        message = request.message(self.control_session_id, correlation_id)
+        if self._check_channel is not None:
+            for channel in request_channels(message):
+                self._check_channel(channel)
+        pending = PendingRequest(request, message.encode(), correlation_id)
         if sent:
             self._on_sent(pending)
         else:

@@ -264,7 +264,8 @@ class ArchiveConnection:
             self._close_session(stream, session_id)
             raise AerologError("failed to send keep alive after archive connect")
         self.step = ConnectStep.DONE
-        return ControlSession(stream, self._options, session_id, archive_id)
+        check = self._aeron.conductor.check_keys
+        return ControlSession(stream, self._options, session_id, archive_id, check)
 
     def _ask_archive_id(self, stream: ControlStream, session_id: int) -> Generator[None, None, int]:
         self.step = ConnectStep.SEND_ARCHIVE_ID_REQUEST

@@ -80,6 +80,20 @@ def optional_channel(channel: str | None) -> str | None:
     return None if channel is None else check_channel(channel)
 
 
+def refuse_unknown_names(strict: bool) -> bool:
+    """With ``--strict``, whether all names of properties in the environment are known.
+
+    Raises:
+        ConfigurationError: one is not; says which one is meant.
+    """
+    if strict:
+        from aerolog.transport.client.options import PROPERTIES
+        from aerolog.transport.config.settings import Settings
+
+        Settings(PROPERTIES, keywords={"strict": True})
+    return strict
+
+
 INT32_RANGE: dict[str, Any] = {"min": INT32_MIN, "max": INT32_MAX}
 
 ChannelArgument = Annotated[
@@ -172,7 +186,7 @@ LengthOption = Annotated[
     typer.Option(
         "--length",
         metavar="N",
-        help="Bytes of the stream to replay, frames included (k, m, g allowed).",
+        help="Bytes to replay, frames included (k, m, g allowed).",
         parser=option_parser(_positive_size, "--length"),
     ),
 ]
@@ -185,6 +199,16 @@ FileIoOption = Annotated[
         metavar="N",
         help="Bytes that the source reads at once (k, m, g allowed).",
         parser=option_parser(_positive_size, "--file-io-max-length"),
+    ),
+]
+StrictOption = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        rich_help_panel=CONNECTION_PANEL,
+        help="Refuse unknown variables and parameters.",
+        callback=refuse_unknown_names,
+        is_eager=True,  # before arguments are missed
     ),
 ]
 
@@ -213,6 +237,7 @@ class DriverOptions:
             parser=seconds_parser("--driver-timeout"),
         ),
     ] = 10.0
+    strict: StrictOption = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ def connect_driver(options: DriverOptions) -> Aeron:
             driver_timeout=options.driver_timeout,
             name=CLIENT_NAME,
             on_error=_note,
+            strict=options.strict or None,
         )
 
 

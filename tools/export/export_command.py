@@ -66,7 +66,7 @@ class LayoutOptions:
         typer.Option(
             "--time-source",
             metavar="WHERE",
-            help="index, none, channel, reserved, OFFSET.",
+            help="none, channel, reserved, OFFSET.",
         ),
     ] = "index"
 

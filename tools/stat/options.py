@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aerolog.tools.command_line.help import CONNECTION_PANEL
-from aerolog.tools.command_line.options import JsonOption, seconds_parser
+from aerolog.tools.command_line.options import JsonOption, StrictOption, seconds_parser
 
 if TYPE_CHECKING:
     from aerolog.tools.stat.counter_filters import Filters
@@ -94,6 +94,7 @@ class LookOptions:
     as_json: JsonOption = False
     classic: ClassicOption = False
     aeron_dir: AeronDirOption = None
+    strict: StrictOption = False
 
     def check(self) -> None:
         """Refuses forms that exclude each other.

@@ -7,10 +7,11 @@ later. An exception that it raises becomes the error response.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.protocol.enums import NULL_POSITION
+from aerolog.archive.protocol.request_channels import request_channels
 from aerolog.archive.retention.reader_query import READERS, answer
 from aerolog.archive.service.conductor.listings import (
     Listing,
@@ -38,21 +39,6 @@ if TYPE_CHECKING:
     from aerolog.archive.service.replayer.replays import Replays
     from aerolog.archive.service.replication.replications import Replications
     from aerolog.archive.service.storage.storage import Storage
-
-_REPLICATED: Final = ("src_control_channel", "live_destination")
-#: The fields of requests that hold a channel which the archive is about to use.
-_CHANNELS: Final[dict[type[ap.Message], tuple[str, ...]]] = {
-    ap.StartRecordingRequest: ("channel",),
-    ap.StartRecordingRequest2: ("channel",),
-    ap.ExtendRecordingRequest: ("channel",),
-    ap.ExtendRecordingRequest2: ("channel",),
-    ap.UpdateChannelRequest: ("channel",),
-    ap.ReplayRequest: ("replay_channel",),
-    ap.BoundedReplayRequest: ("replay_channel",),
-    ap.ReplicateRequest: _REPLICATED,
-    ap.TaggedReplicateRequest: _REPLICATED,
-    ap.ReplicateRequest2: (*_REPLICATED, "replication_channel", "src_response_channel"),
-}
 
 
 class RequestHandlers:
@@ -125,8 +111,8 @@ class RequestHandlers:
         if handler is None:
             return None
         strict = self._context.config.settings.strict
-        for field in _CHANNELS.get(type(request), ()):
-            check_keys(getattr(request, field), strict=strict, write=warn_on_stderr)
+        for channel in request_channels(request):
+            check_keys(channel, strict=strict, write=warn_on_stderr)
         return handler(control, request)
 
     # -- the session ------------------------------------------------------------------------------
