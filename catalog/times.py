@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
 from aerolog.archive.format.layout import NULL_TIMESTAMP
+from aerolog.transport.config.times import datetime_ns
 from aerolog.transport.errors import AerologError, ConfigurationError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from aerolog.archive.format.descriptor import RecordingDescriptor
 
     Time = int | datetime
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _US_PER_MS: Final = 1000
 _NS_PER_US: Final = 1000
 _RESERVED: Final = "reserved"
@@ -110,7 +110,7 @@ class TimeRange:
 
     @classmethod
     def of(cls, since: Time | None, until: Time | None) -> TimeRange:
-        """Make a range from times in the forms that options allow."""
+        """Make a range from epoch milliseconds or datetimes; one without a zone is UTC."""
         return cls(
             None if since is None else epoch_us(since), None if until is None else epoch_us(until)
         )
@@ -160,19 +160,16 @@ def epoch_us(time: Time) -> int:
     """Convert a time to UTC epoch microseconds.
 
     Args:
-        time: epoch milliseconds, or a datetime, which is UTC when it has no zone.
+        time: epoch milliseconds, or a datetime; one without a zone is UTC.
     """
-    if isinstance(time, int):
-        return time * _US_PER_MS
-    aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // _MICROSECOND
+    return time * _US_PER_MS if isinstance(time, int) else datetime_ns(time) // _NS_PER_US
 
 
 def epoch_ms(time: Time) -> int:
     """Convert a time to UTC epoch milliseconds, rounded down.
 
     Args:
-        time: the time, as for `epoch_us`.
+        time: epoch milliseconds, or a datetime; one without a zone is UTC.
     """
     return time if isinstance(time, int) else epoch_us(time) // _US_PER_MS
 
@@ -182,7 +179,8 @@ def is_within(descriptor: RecordingDescriptor, since: Time | None, until: Time |
 
     Args:
         descriptor: the recording's descriptor; an active recording has no end yet.
-        since: the inclusive lower bound, None for no bound.
-        until: the exclusive upper bound, None for no bound.
+        since: the inclusive lower bound, epoch milliseconds or a datetime; one without a zone is
+            UTC. None for no bound.
+        until: the exclusive upper bound, in the same forms.
     """
     return TimeRange.of(since, until).overlaps(descriptor)

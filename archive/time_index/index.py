@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Self
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
@@ -17,12 +16,14 @@ from aerolog.archive.time_index.layout import (
 )
 from aerolog.archive.time_index.search import TimeCursor
 from aerolog.archive.time_index.time_query import NO_PAGE, TimesPage
+from aerolog.transport.config.times import datetime_ns
 from aerolog.transport.config.values import INT64_MIN
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from typing_extensions import Buffer
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 SOURCE_DESCRIPTOR: Final = "descriptor"
 NS_PER_MS: Final = 1_000_000
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def epoch_ns(time: int | datetime) -> int:
@@ -44,10 +43,7 @@ def epoch_ns(time: int | datetime) -> int:
     Args:
         time: epoch nanoseconds, or a datetime; one without a zone is UTC.
     """
-    if isinstance(time, int):
-        return time
-    aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // _MICROSECOND * 1000
+    return time if isinstance(time, int) else datetime_ns(time)
 
 
 class TimeIndex(Resource):

@@ -126,9 +126,9 @@ def record_batches(
         until_position: see ``Recording.batches``.
         after_position: see ``Recording.batches``; any number is allowed.
         session_ids: the session ids of the wanted rows, None for all rows.
-        since: epoch milliseconds or a datetime: only rows that were recorded then or later. When
-            rows have no times for lack of a time index, a recording that had stopped by then has no
-            rows.
+        since: epoch milliseconds or a datetime (one without a zone is UTC): only rows that were
+            recorded then or later. When rows have no times for lack of a time index, a recording
+            that had stopped by then has no rows.
         until: the same form: only rows that were recorded before.
         within: a range in microseconds, which must hold in addition to ``since`` and ``until``.
         time_source: the source of ``record_time``; see `TimeSource`.

@@ -78,8 +78,9 @@ class ArchiveDataset(LazyDataset):
                 them, the URL of a SQL catalog, or an open SQL catalog.
             choice: which recordings; a ``Search`` needs an open catalog.
             assemble: True makes a row of each message, False of each fragment.
-            since: only rows that were recorded then or later, epoch milliseconds or a datetime; of
-                recordings without a time index, all rows of those that had not stopped by then.
+            since: only rows that were recorded then or later, epoch milliseconds or a datetime (one
+                without a zone is UTC); of recordings without a time index, all rows of those that
+                had not stopped by then.
             until: only rows that were recorded before; of recordings without a time index, all rows
                 of those that had begun before.
             time_source: the source of ``record_time``; see `TimeSource`.

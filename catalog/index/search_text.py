@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time
 from typing import Any, Final
 
 from aerolog.catalog.index.errors import SearchError
 from aerolog.catalog.index.search import Search
 from aerolog.catalog.index.search_checks import IDS_MAX, checked
-from aerolog.transport.config.times import parse_time_ns
+from aerolog.transport.config.times import datetime_ns, parse_time_ns
 from aerolog.transport.config.values import parse_size
 from aerolog.transport.errors import ConfigurationError
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND: Final = timedelta(milliseconds=1)
 _NS_PER_MS: Final = 1_000_000
 
 
@@ -29,7 +27,8 @@ def parse_search(given: Mapping[str, Any] | Iterable[str]) -> Search:
     Args:
         given: name -> value, as in a TOML table: ``tag`` is a table itself or a list of
             ``KEY=VALUE`` and ``KEY``, ``id`` a number or a list, times are text, dates or numbers
-            since the epoch, sizes numbers or text such as ``64k``. It may also be a list of
+            since the epoch, sizes numbers or text such as ``64k``. A text is local time unless it
+            has an offset; a date or datetime without a zone is UTC. It may also be a list of
             ``NAME=VALUE``, in which ``tag`` and ``id`` may occur more than once.
 
     Raises:
@@ -113,13 +112,16 @@ def _size(name: str, value: object) -> int:
 
 def _time(name: str, value: object) -> int:
     """Epoch milliseconds, rounded up, because a search's times bound whole milliseconds."""
-    if isinstance(value, date):
-        moment = value if isinstance(value, datetime) else datetime(*value.timetuple()[:3])  # noqa: DTZ001 - a day of the machine's own
-        return -((_EPOCH - moment.astimezone(UTC)) // _MILLISECOND)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time(), UTC)
     try:
-        return -(-parse_time_ns(name, str(value)) // _NS_PER_MS)
+        if isinstance(value, datetime):
+            time_ns = datetime_ns(value)
+        else:
+            time_ns = parse_time_ns(name, str(value))
     except ConfigurationError as error:
         raise SearchError(str(error)) from error
+    return -(-time_ns // _NS_PER_MS)
 
 
 def parse_archive(name: str, value: object) -> str | int:

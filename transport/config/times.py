@@ -11,6 +11,8 @@ from aerolog.transport.config.values import INT64_MAX, INT64_MIN
 from aerolog.transport.errors import ConfigurationError
 
 _NS_PER_SECOND: Final = 1_000_000_000
+_UNIX_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
 _EPOCH: Final = re.compile(r"([+-]?[0-9]{1,19})(?:\.([0-9]{1,9}))?(s|ms|us|ns)?", re.ASCII)
 _FRACTION_DIGITS_MAX: Final = 9
 _UNITS_NS: Final = {"s": _NS_PER_SECOND, "ms": 1_000_000, "us": 1_000, "ns": 1}
@@ -82,6 +84,16 @@ def parse_time_ns(
     if not INT64_MIN <= value <= INT64_MAX:
         raise ConfigurationError(f"{name}: {text!r} is outside the years 1677 to 2262")
     return value
+
+
+def datetime_ns(moment: datetime) -> int:
+    """Return a datetime as nanoseconds since the Unix epoch; one without a zone is UTC.
+
+    That holds for every datetime that a program gives, whatever the machine's zone is. Texts that
+    people write are local unless they have an offset, see `parse_time_ns`.
+    """
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return (aware - _UNIX_EPOCH) // _MICROSECOND * 1000
 
 
 def format_time(time_ns: int) -> str:

@@ -27,7 +27,7 @@ class TimeOperations(ArchiveClientBase):
 
         Args:
             recording_id: of the recording, active or not.
-            time: epoch ns, or a datetime.
+            time: epoch ns, or a datetime; one without a zone is UTC.
         """
         return time_queries.find_position(self.conversation, recording_id, epoch_ns(time))
 
@@ -37,7 +37,7 @@ class TimeOperations(ArchiveClientBase):
 
         Args:
             recording_id: of the recording, active or not.
-            time: epoch ns, or a datetime.
+            time: epoch ns, or a datetime; one without a zone is UTC.
         """
         return time_queries.find_end_position(self.conversation, recording_id, epoch_ns(time))
 

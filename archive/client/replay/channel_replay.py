@@ -68,6 +68,8 @@ class ChannelReplay(PaceControl, Resource):
     ) -> None:
         """Prepare it; arguments as of `TimedReplay`, with the channel and stream to replay onto.
 
+        A datetime without a zone is UTC.
+
         Raises:
             ConfigurationError: arguments that do not go together, or the archive has another driver
                 than this client, where a counter of ours is not seen.

@@ -95,7 +95,7 @@ class _MergedReplayBase(ABC):
             recordings: ids, or pairs of another archive and an id. Their order decides between
                 messages of the same time.
             start: messages before it are left out: nanoseconds since the epoch, or a datetime
-                (UTC when it names no zone). None: from the starts of the recordings.
+                (one without a zone is UTC). None: from the starts of the recordings.
             end: messages at or after it are left out. None: to what is recorded now.
             last_ns: in place of a start: so many nanoseconds before the end. Where no end is
                 given, that is now when one of the recordings is live, else when the last stopped.

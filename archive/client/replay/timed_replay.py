@@ -66,7 +66,7 @@ class _TimedReplayBase(PaceControl):
             archive: a client of a running archive, or an archive's folder.
             recording_id: which recording.
             start: messages before it are left out: nanoseconds since the epoch, or a datetime
-                (UTC when it names no zone). None: from the start of the recording.
+                (one without a zone is UTC). None: from the start of the recording.
             end: messages at or after it are left out. None: to what is recorded now.
             speed: recorded seconds in one second; None: as fast as can be.
             position: begin at this position, of a message; not together with ``start``.

@@ -32,6 +32,7 @@ import os
 import re
 import tomllib
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -184,7 +185,7 @@ def parse_job(document: dict[str, Any], path: str) -> Job:
         archive_dir=None if archive_dir is None else _beside(archive_dir, home),
         sync=top.flag("sync", True),
         time_source=_time_source(top),
-        conditions=top.table("recordings").rest(),
+        conditions=_conditions(top.table("recordings").rest()),
         decoder=decode.text("decoder", "raw") or "raw",
         decoder_options=_decoder_options(decode, home),
         rules=tuple(_rule(table) for table in top.tables("rules")),
@@ -201,6 +202,14 @@ def parse_job(document: dict[str, Any], path: str) -> Job:
         if names.count(name) > 1:
             raise JobFileError(path, "rules", f"two rules have the name {name!r}")
     return job
+
+
+def _conditions(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Conditions of a search; dates and times of TOML as the same texts, which are local ones."""
+    return {
+        name: value.isoformat() if isinstance(value, date) else value
+        for name, value in given.items()
+    }
 
 
 def _time_source(table: _Table) -> TimeSource:
