@@ -26,15 +26,13 @@ def open_catalog(folder: str) -> CatalogReader:
         return CatalogReader.open(folder)
     except FileNotFoundError as error:
         raise AerologError(
-            f"{folder} has no {CATALOG_NAME}: name the folder of an archive (aeron.archive.dir)"
+            f"{folder} has no {CATALOG_NAME}: name the folder of an archive (aeron.archive.dir), or"
+            " mount the file system that it is on"
         ) from error
     except FileFormatError as error:
         raise AerologError(f"{error}: {_remedy(error, folder)}") from error
     except OSError as error:
-        raise AerologError(
-            f"{folder}/{CATALOG_NAME} cannot be read: {error.strerror or error}: run as a user who"
-            " may read it"
-        ) from error
+        raise _unreadable(f"{folder}/{CATALOG_NAME}", error) from error
 
 
 @contextmanager
@@ -69,10 +67,13 @@ def open_mark(folder: str) -> MarkFile:
             f"{error}: it is written anew when an archive starts in this folder"
         ) from error
     except OSError as error:
-        raise AerologError(
-            f"{folder}/{MARK_FILE_NAME} cannot be read: {error.strerror or error}: run as a user"
-            " who may read it"
-        ) from error
+        raise _unreadable(f"{folder}/{MARK_FILE_NAME}", error) from error
+
+
+def _unreadable(path: str, error: OSError) -> AerologError:
+    is_permission = isinstance(error, PermissionError)
+    remedy = "run as a user who may read it" if is_permission else "look at the disk and its mount"
+    return AerologError(f"{path} cannot be read: {error.strerror or error}: {remedy}")
 
 
 def _check_regular(path: Path) -> None:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,7 @@ from unprivileged import forbid, run_unprivileged
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.archive_tool.actions import COMMANDS
+from aerolog.tools.archive_tool.checked_files import open_catalog
 from aerolog.tools.main import main
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -313,6 +315,18 @@ def test_a_link_that_leads_nowhere_makes_no_entry_invalid(
 
     assert (told["faulty"], told["unreadable"]) == (0, 1)
     assert states(folder)[1] == before
+
+
+def test_a_disk_that_does_not_answer_is_no_matter_of_permission(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: str, number: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    for number, remedy in ((errno.EIO, "look at the disk"), (errno.EACCES, "run as a user who")):
+        monkeypatch.setattr(CatalogReader, "open", partial(fails, number=number))
+        with pytest.raises(AerologError, match=remedy):
+            open_catalog(str(folder))
 
 
 def test_where_the_mark_file_cannot_be_read_nothing_is_changed(folder: Path) -> None:
