@@ -228,7 +228,7 @@ class Examiner:
             found = self._end(entry, pending.highest, walked)
             if isinstance(found, str):
                 faulty = _faulty(entry, found)
-                return _kept_where_unreadable(faulty, walked, pending.highest)
+                return self._kept_where_unreadable(faulty, walked, pending.highest)
             stop, unverified = found
         is_cut = False
         if unverified is not None:
@@ -291,9 +291,20 @@ class Examiner:
         failure = walk_failure(walked)
         if failure is not None:
             verdict = _faulty(entry, "failed to verify file", segment.path, error=failure)
-            return _kept_where_unreadable(verdict, walked, segment)
+            return self._kept_where_unreadable(verdict, walked, segment)
         problem = walk_problem(walked)
         return None if problem is None else _faulty(entry, problem, segment.path)
+
+    def _kept_where_unreadable(self, verdict: Verdict, walked: Walked, segment: Segment) -> Verdict:
+        """The verdict, without a change of the entry where the segment only cannot be read."""
+        error = walked.error
+        if error is None and walked.status == segment_walk.WALK_IO_ERROR:
+            error = OSError(walked.walk.found, "")
+        if error is None or not is_unreadable(error, segment.path, RealFileSystem()):
+            return verdict
+        if error.errno == errno.ENOENT and not self._goes_on:
+            return verdict  # a link that leads nowhere, which the reference's tool takes for damage
+        return replace(verdict, state=None, is_unreadable=True)
 
 
 def segment_of(folder: str, entry: Entry, name: str) -> Segment:
@@ -410,16 +421,6 @@ def _faulty(
         error=error,
         unverified=unverified,
     )
-
-
-def _kept_where_unreadable(verdict: Verdict, walked: Walked, segment: Segment) -> Verdict:
-    """The verdict, without a change of the entry where the segment only cannot be read."""
-    error = walked.error
-    if error is None and walked.status == segment_walk.WALK_IO_ERROR:
-        error = OSError(walked.walk.found, "")
-    if error is None or not is_unreadable(error, segment.path, RealFileSystem()):
-        return verdict
-    return replace(verdict, state=None, is_unreadable=True)
 
 
 def _limit_message(length: int, most: int) -> str:
