@@ -7,7 +7,9 @@ task, since no rows are shuffled.
 
 from __future__ import annotations
 
+import logging
 import os
+import socket
 import sys
 import tempfile
 import uuid
@@ -36,6 +38,7 @@ else:
 
 _POLL_S: Final = 0.2
 _STOP_TIMEOUT_S: Final = 30.0
+_REACH_S: Final = 10.0
 #: Configuration unless the job says otherwise: Spark prints nothing, the time zone is UTC, and an
 #: expression that cannot be computed is null.
 DEFAULTS: Final = {
@@ -62,9 +65,14 @@ class SparkExecutor:
         return self._session
 
     def start(self) -> None:
-        """Start a session, unless one was given."""
+        """Start a session, unless one was given.
+
+        Raises:
+            SparkRunError: no master of the job's URL can be reached, or Spark does not start.
+        """
         if self._session is not None:
             return
+        reach_master(self._job.master)
         sql = require("pyspark.sql", "pipelines")
         # Workers take another Python from the path unless they are told.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -79,7 +87,7 @@ class SparkExecutor:
                 self._session = builder.getOrCreate()
             except Exception as error:
                 raise SparkRunError(
-                    f"Spark did not start at {self._job.master}: {_last_line(error)};"
+                    f"Spark did not start at {self._job.master}: {_first_line(error)};"
                     f" its log is {self._log}"
                 ) from error
         self._session.sparkContext.setLogLevel("ERROR")
@@ -98,16 +106,22 @@ class SparkExecutor:
                 for index in batch.column(0).to_pylist():
                     yield from load(units[index], decoder, **reading)
 
+        staged = self._session.sparkContext.accumulator(0)
+
         def read_and_write(index: int) -> str:
             rows = load(units[index], decoder, **reading)
-            return write(units[index], rows, how).to_json()
+            result = write(units[index], rows, how).to_json()
+            staged.add(units[index].length)
+            return result
 
         def write_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             from pyspark import TaskContext
 
             context = TaskContext.get()
             assert context is not None
-            done = write(units[context.partitionId()], batches, how)
+            unit = units[context.partitionId()]
+            done = write(unit, batches, how)
+            staged.add(unit.length)
             yield pa.RecordBatch.from_pydict({"result": [done.to_json()]})
 
         # One number a partition, its own: so a task knows its unit, however often it is repeated.
@@ -124,7 +138,14 @@ class SparkExecutor:
             def collect() -> list[str]:
                 return [row.result for row in results.collect()]
 
-        return [UnitResult.from_json(text) for text in self._collected(collect, progress)]
+        length = sum(unit.length for unit in units)
+
+        def tell() -> None:
+            progress(min(staged.value, length))  # a task that was repeated counts twice
+
+        results = [UnitResult.from_json(text) for text in self._collected(collect, tell)]
+        progress(length)
+        return results
 
     def close(self) -> None:
         """Stop the session and its JVM, unless the session was given."""
@@ -150,10 +171,7 @@ class SparkExecutor:
         from pyspark.sql import functions as f
 
         decoded = [one.name for one in _decoded(work)]
-        for rule in work.job.rules:
-            self._check(frame, rule.expression, f"rule {rule.name}")
         if work.job.output.date is not None:
-            self._check(frame, work.job.output.date, "output.date")
             day = f.expr(work.job.output.date).cast("date")
             frame = frame.withColumn(
                 c.DATE, f.when(f.col(c.KIND) == c.ROW, day).otherwise(f.col(c.DATE))
@@ -161,23 +179,35 @@ class SparkExecutor:
         try:
             return with_rules(frame, work.job.rules, decoded)
         except PySparkException as error:
-            raise RuleError(f"the rules cannot be applied: {_last_line(error)}") from error
+            problem = f"the rules cannot be applied: {_first_line(error)}"
+            raise RuleError(self._job.path, "rules", problem) from error
 
-    def _check(self, frame: Any, expression: str, name: str) -> None:
+    def check(self, rows: pa.Schema) -> None:
+        """See ``job_run.Executor``."""
+        job = self._job
+        if not job.rules and job.output.date is None:
+            return
+        require("pandas", "a pipeline with rules or a date expression")
+        with warnings.catch_warnings(action="ignore"):  # of a pandas newer than Spark knows
+            frame = self._session.createDataFrame([], _spark_schema(c.carried_schema(rows)))
+        for index, rule in enumerate(job.rules):
+            self._check(frame, rule.expression, f"rules[{index}].expression", f"rule {rule.name}: ")
+        if job.output.date is not None:
+            self._check(frame, job.output.date, "output.date", "")
+
+    def _check(self, frame: Any, expression: str, key: str, name: str) -> None:
         from pyspark.errors import PySparkException
         from pyspark.sql import functions as f
 
         try:
-            _ = frame.select(f.expr(expression)).schema
+            with _no_query_log():
+                _ = frame.select(f.expr(expression)).schema
         except PySparkException as error:
-            raise RuleError(
-                f"{name}: Spark does not understand {expression!r}: {_last_line(error)}"
-            ) from error
+            problem = f"{name}Spark does not understand {expression!r}: {_first_line(error)}"
+            raise RuleError(self._job.path, key, problem) from error
 
-    def _collected(
-        self, collect: Callable[[], list[str]], progress: Callable[[int], None]
-    ) -> list[str]:
-        """Collect results in a thread and tell how many tasks are done meanwhile."""
+    def _collected(self, collect: Callable[[], list[str]], tell: Callable[[], None]) -> list[str]:
+        """Collect results in a thread, and tell how far it is meanwhile."""
         from pyspark import InheritableThread
         from pyspark.errors import PySparkException
 
@@ -198,10 +228,9 @@ class SparkExecutor:
 
         thread = InheritableThread(target=work, daemon=True)
         thread.start()
-        tracker = context.statusTracker()
         try:
             while not ended.wait(_POLL_S):
-                progress(_done(tracker, group))
+                tell()
         except BaseException:
             context.cancelJobGroup(group)
             raise
@@ -213,7 +242,6 @@ class SparkExecutor:
             raise SparkRunError(
                 f"Spark gave the work up, nothing was loaded: {_last_line(error)}"
             ) from error
-        progress(len(collected))
         return collected
 
 
@@ -271,15 +299,52 @@ def _spark_schema(schema: pa.Schema) -> Any:
     return types.from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
-def _done(tracker: Any, group: str) -> int:
-    """The number of finished tasks of a job group."""
-    done = 0
-    for job_id in tracker.getJobIdsForGroup(group):
-        job = tracker.getJobInfo(job_id)
-        for stage_id in job.stageIds if job is not None else ():
-            stage = tracker.getStageInfo(stage_id)
-            done += stage.numCompletedTasks if stage is not None else 0
-    return done
+def reach_master(master: str, timeout_s: float = _REACH_S) -> None:
+    """Check that a master listens, since Spark itself tries for minutes.
+
+    Args:
+        master: URL of one master or of several, or a mode without one, such as ``local[*]``.
+        timeout_s: how long to wait for an answer in all.
+
+    Raises:
+        SparkRunError: none of them answers; the text has the URL.
+    """
+    scheme, found, places = master.partition("://")
+    if not found or scheme not in {"spark", "k8s"}:
+        return
+    problem = "it names no host and port"
+    hosts = places.removeprefix("https://").removeprefix("http://").split(",")
+    for place in hosts:
+        host, _, port = place.partition("/")[0].rpartition(":")
+        try:
+            address = (host.strip("[]"), int(port))
+            with socket.create_connection(address, timeout_s / len(hosts)):
+                return
+        except ValueError:
+            continue
+        except OSError as error:
+            problem = error.strerror or str(error) or type(error).__name__
+    raise SparkRunError(
+        f"no Spark master answers at {master}: {problem}; start it, or name another one as"
+        " spark.master"
+    )
+
+
+@contextmanager
+def _no_query_log() -> Iterator[None]:
+    """Keep PySpark from logging what it is about to raise, with a page of Java's stack."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
+def _first_line(error: BaseException) -> str:
+    """The line with which Spark begins to say what is wrong."""
+    lines = (line.strip() for line in str(error).splitlines())
+    return next((line for line in lines if line), type(error).__name__)[:500]
 
 
 def _last_line(error: BaseException) -> str:

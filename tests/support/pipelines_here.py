@@ -58,6 +58,9 @@ class HereExecutor:
     def start(self) -> None:
         self.started += 1
 
+    def check(self, rows: pa.Schema) -> None:
+        assert rows.names
+
     def run(self, work: Work, progress: Callable[[int], None]) -> list[UnitResult]:
         assert not work.job.rules
         results = []
@@ -69,7 +72,7 @@ class HereExecutor:
                 time_source=work.job.time_source,
             )
             results.append(write(unit, batches, work.how, open_output(work.how.to)))
-            progress(len(results))
+            progress(sum(one.length for one in work.units[: len(results)]))
         return results
 
     def close(self) -> None:

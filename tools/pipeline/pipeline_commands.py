@@ -59,18 +59,17 @@ def run(
     repeated. What is not decoded or breaks a rule is in the rejects, with its position.
     """
     from aerolog.catalog.export.pipeline.job_run import plan_job, run_job
+    from aerolog.catalog.export.spark_runner import SparkExecutor
     from aerolog.tools.terminal import console
 
     job = _job(job_file, catalog)
     if dry_run:
-        plan, unfinished = plan_job(job)
+        plan, unfinished = plan_job(job, SparkExecutor(job))
         if as_json:
             console.print_json(_plan_json(job, plan, unfinished))
         else:
             _say_plan(job, plan, unfinished)
         return
-    from aerolog.catalog.export.spark_runner import SparkExecutor
-
     with ExitStack() as stack:
         observer = _Bar(stack)
         report = run_job(job, SparkExecutor(job), restart=restart, observer=observer)
@@ -131,7 +130,7 @@ def _job(path: Path, options: CatalogOptions) -> "Job":
 
 
 class _Bar:
-    """A bar of units on stderr."""
+    """A bar of the bytes that are loaded, on stderr."""
 
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
@@ -142,14 +141,13 @@ class _Bar:
         from aerolog.tools.terminal.console import progress
 
         if plan.units:
-            text = f"{plan.length / _MIB:,.1f} MiB in {len(plan.units)} units"
-            self._bar = self._stack.enter_context(progress(text, len(plan.units)))
+            text = f"loading {len(plan.units)} units"
+            self._bar = self._stack.enter_context(progress(text, plan.length, bytes_=True))
 
-    def done(self, units: int, of: int) -> None:
-        """Units that are staged."""
-        del of
+    def done(self, length: int) -> None:
+        """Moves on to the bytes that are staged."""
         if self._bar is not None:
-            self._bar.update(units)
+            self._bar.update(length)
 
 
 def _say_plan(job: "Job", plan: "Plan", unfinished: "list[str] | tuple[str, ...]") -> None:

@@ -39,7 +39,7 @@ class TooManyRejectedError(PipelineError):
     """More messages were rejected than the job allows, most likely by a wrong decoder or schema."""
 
 
-class RuleError(PipelineError):
+class RuleError(JobFileError):
     """Spark does not understand a rule or a date expression."""
 
 

@@ -91,16 +91,25 @@ class Executor(Protocol):
             SparkRunError: that is not possible.
         """
 
+    def check(self, rows: pa.Schema) -> None:
+        """Check the job's rules and its date expression against the columns of rows.
+
+        Args:
+            rows: the columns, see ``columns.row_schema``.
+
+        Raises:
+            RuleError: one of them is not understood; no task has run.
+        """
+
     def run(self, work: Work, progress: Callable[[int], None]) -> list[UnitResult]:
         """Stage the files of all units.
 
         Args:
             work: whose units are loaded.
-            progress: called with the number of units that are done.
+            progress: called with the bytes of recordings in the units that are done.
 
         Raises:
             SparkRunError: a task was given up.
-            RuleError: a rule is not understood.
         """
 
     def close(self) -> None:
@@ -113,8 +122,8 @@ class Observer(Protocol):
     def planned(self, plan: Plan) -> None:
         """Take note of what the run will do."""
 
-    def done(self, units: int, of: int) -> None:
-        """Take note of how many units of all are staged."""
+    def done(self, length: int) -> None:
+        """Take note of how many bytes of the plan are staged."""
 
 
 class NoObserver:
@@ -123,7 +132,7 @@ class NoObserver:
     def planned(self, plan: Plan) -> None:
         """See ``Observer``."""
 
-    def done(self, units: int, of: int) -> None:
+    def done(self, length: int) -> None:
         """See ``Observer``."""
 
 
@@ -155,10 +164,15 @@ def known_places(catalog: RecordingCatalog) -> list[str]:
         return list(session.scalars(select(Archive.place).order_by(Archive.place)))
 
 
-def plan_job(job: Job) -> tuple[Plan, list[str]]:
+def plan_job(job: Job, executor: Executor | None = None) -> tuple[Plan, list[str]]:
     """Return what a run would do now, and the ids of runs that it would finish first.
 
     The output is not changed. The catalog is brought up to date with local archives.
+
+    Args:
+        job: that would be run.
+        executor: checks the rules and the date expression, when the job has any and there is
+            something to load; it is started for that, and closed.
 
     Raises:
         PipelineError: the run could not begin.
@@ -179,9 +193,23 @@ def plan_job(job: Job) -> tuple[Plan, list[str]]:
             for ranges in manifest.ranges.values():
                 last = ranges[-1]
                 marks[last.archive, last.recording_id] = last.until_position
-        return _planned(job, catalog, commits, marks), [
-            run_of(manifest).run_id for manifest in undone
-        ]
+        planned = _planned(job, catalog, commits, marks)
+        if planned.units and executor is not None:
+            _check_columns(job, planned, undone[-1] if undone else commits.latest(), executor)
+        return planned, [run_of(manifest).run_id for manifest in undone]
+
+
+def _check_columns(job: Job, planned: Plan, latest: Manifest | None, executor: Executor) -> None:
+    """Check what a run checks before its first task: columns, rules and the date expression."""
+    rows = row_schema(known_decoder(job, planned, latest))
+    check_schema(job, rows, latest)
+    if not job.rules and job.output.date is None:
+        return
+    try:
+        executor.start()
+        executor.check(rows)
+    finally:
+        executor.close()
 
 
 def run_job(
@@ -285,9 +313,9 @@ class _Run:
                 raise DamagedInputError("; ".join(Plan(tuple(lost)).remarks()))
         if not plan.units:
             return self._nothing_new(plan, recovered)
-        decoder = self._decoder(plan, latest)
+        decoder = known_decoder(job, plan, latest)
         rows = row_schema(decoder)
-        self._check_schema(rows, latest)
+        check_schema(job, rows, latest)
         results = self._stage(plan, decoder, rows, latest)
         manifest = self._manifest(decoder, rows, results, latest)
         report = commit_report(
@@ -332,34 +360,6 @@ class _Run:
         finish_run(self._catalog, self._run_id, RunTotals(0, 0, 0, report.to_json()))
         return report
 
-    def _decoder(self, plan: Plan, latest: Manifest | None) -> Decoder:
-        """The job's decoder; one that infers its schema does so once for a target."""
-        decoder = check_decoder(self._job)
-        if not decoder.needs_sample:
-            return decoder
-        if latest is not None and latest.layout["decoder"]["name"] == self._job.decoder:
-            return make_decoder(self._job.decoder, latest.layout["decoder"]["options"])
-        try:
-            return sampled_decoder(decoder, _sample(plan, self._job.output.skip_damage))
-        except DecoderError as error:
-            raise JobFileError(self._job.path, "decode", str(error)) from error
-
-    def _check_schema(self, rows: pa.Schema, latest: Manifest | None) -> None:
-        wanted = described(table_schema(rows, self._job.output.date_column))
-        if latest is None or latest.layout["schema"] == wanted:
-            return
-        before, now = dict(latest.layout["schema"]), dict(wanted)
-        changes = [
-            f"{name} was {before.get(name, 'not there')} and is {now.get(name, 'gone')}"
-            for name in {**before, **now}
-            if before.get(name) != now.get(name)
-        ]
-        raise TargetError(
-            f"{without_secrets(self._job.output.to)} has rows of another schema:"
-            f" {'; '.join(changes) or 'columns are in another order'}. Set the decoder's schema to"
-            " the one before, or load into another place"
-        )
-
     def _stage(
         self, plan: Plan, decoder: Decoder, rows: pa.Schema, latest: Manifest | None
     ) -> list[UnitResult]:
@@ -378,11 +378,9 @@ class _Run:
         self._executor.start()
         self._spark_seconds = self._seconds_since(begun_ns)
         count = len(plan.units)
-
-        def progress(units: int) -> None:
-            self._observer.done(units, count)
-
-        results = self._executor.run(Work(plan.units, decoder, how, self._job), progress)
+        self._executor.check(rows)
+        work = Work(plan.units, decoder, how, self._job)
+        results = self._executor.run(work, self._observer.done)
         results.sort(key=lambda one: one.index)
         failures = [one.failure for one in results if one.failure is not None]
         if failures:
@@ -432,6 +430,41 @@ class _Run:
                 f" {self._job.output.rejected_max:g}; nothing was loaded. The first is at position"
                 f" {position} of recording {recording_id}: {reason}"
             )
+
+
+def known_decoder(job: Job, plan: Plan, latest: Manifest | None) -> Decoder:
+    """The job's decoder; one that infers its schema does so once for a target."""
+    decoder = check_decoder(job)
+    if not decoder.needs_sample:
+        return decoder
+    if latest is not None and latest.layout["decoder"]["name"] == job.decoder:
+        return make_decoder(job.decoder, latest.layout["decoder"]["options"])
+    try:
+        return sampled_decoder(decoder, _sample(plan, job.output.skip_damage))
+    except DecoderError as error:
+        raise JobFileError(job.path, "decode", str(error)) from error
+
+
+def check_schema(job: Job, rows: pa.Schema, latest: Manifest | None) -> None:
+    """Check that a target has rows of these columns, or none.
+
+    Raises:
+        TargetError: it has rows of others.
+    """
+    wanted = described(table_schema(rows, job.output.date_column))
+    if latest is None or latest.layout["schema"] == wanted:
+        return
+    before, now = dict(latest.layout["schema"]), dict(wanted)
+    changes = [
+        f"{name} was {before.get(name, 'not there')} and is {now.get(name, 'gone')}"
+        for name in {**before, **now}
+        if before.get(name) != now.get(name)
+    ]
+    raise TargetError(
+        f"{without_secrets(job.output.to)} has rows of another schema:"
+        f" {'; '.join(changes) or 'columns are in another order'}. Set the decoder's schema to"
+        " the one before, or load into another place"
+    )
 
 
 def _planned(

@@ -10,7 +10,7 @@ from pipelines_here import loaded_numbers, numbers, rows, visible, write_job
 
 from aerolog.catalog.export.pipeline.errors import DamagedInputError, RuleError
 from aerolog.catalog.export.pipeline.job import load_job
-from aerolog.catalog.export.pipeline.job_run import run_job
+from aerolog.catalog.export.pipeline.job_run import NoObserver, plan_job, run_job
 from aerolog.catalog.export.spark_runner import SparkExecutor
 
 if TYPE_CHECKING:
@@ -96,6 +96,80 @@ def test_a_rule_that_must_hold_ends_the_run(home: Path, lenient: Any) -> None:
     with pytest.raises(DamagedInputError, match=says):
         run(with_rules(write_job(home), rule), lenient)
     assert visible(home / "out") == []
+
+
+ODD_RULES = """
+[[rules]]
+name = "a"
+expression = "n > 0"
+
+[[rules]]
+name = "odd"
+expression = "wrd > 3"
+"""
+ODD_SAYS = (
+    "rule odd: Spark does not understand 'wrd > 3': [UNRESOLVED_COLUMN.WITH_SUGGESTION] A column,"
+    " variable, or function parameter with name `wrd` cannot be resolved. Did you mean one of the"
+    " following? [`n`, `word`,"
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "key", "says"),
+    [
+        (ODD_RULES, "rules[1].expression", ODD_SAYS),
+        (
+            "",
+            "output.date",
+            "Spark does not understand 'to_date(day)': [UNRESOLVED_COLUMN.WITH_SUGGESTION]",
+        ),
+    ],
+)
+def test_a_dry_run_says_what_spark_says_of_an_expression(
+    home: Path,
+    lenient: Any,
+    capfd: pytest.CaptureFixture[str],
+    rule: str,
+    key: str,
+    says: str,
+) -> None:
+    numbers(0, 10).write(home / "archive")
+    output = 'date = "to_date(day)"' if key == "output.date" else ""
+    path = with_rules(write_job(home, output=output), rule)
+    job = load_job(path)
+    for attempt in (lambda: plan_job(job, SparkExecutor(job, lenient)), lambda: run(path, lenient)):
+        with pytest.raises(RuleError) as told:
+            attempt()
+        assert str(told.value).startswith(f"{path}: {key}: {says}")
+        assert told.value.key == key
+    assert "SQLQueryContextLogger" not in capfd.readouterr().err
+    assert visible(home / "out") == []
+
+
+def test_a_dry_run_of_a_sound_job_gives_its_plan(home: Path, lenient: Any) -> None:
+    numbers(0, 10).write(home / "archive")
+    job = load_job(with_rules(write_job(home), RULES))
+    plan, unfinished = plan_job(job, SparkExecutor(job, lenient))
+    assert (len(plan.units), unfinished) == (1, [])
+    assert not (home / "out").exists()
+
+
+def test_progress_is_told_in_bytes(home: Path, lenient: Any) -> None:
+    numbers(0, 1800).write(home / "archive")
+    for rules in ("", RULES):
+        told: list[int] = []
+
+        class Observer(NoObserver):
+            def done(self, length: int) -> None:
+                told.append(length)  # noqa: B023 - used in this round only
+
+        path = with_rules(write_job(home, to=f"out{len(rules)}"), rules)
+        job = load_job(path)
+        plan, _ = plan_job(job)
+        assert len(plan.units) > 1
+        run_job(job, SparkExecutor(job, lenient), observer=Observer())
+        assert told == sorted(told)
+        assert told[-1] == plan.length
 
 
 @pytest.mark.parametrize("expression", ["m < 3", "n <", "nope(n)"])
