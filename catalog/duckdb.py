@@ -8,6 +8,7 @@ the program, and change no settings.
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 FRAMES, MESSAGES, REJECTS = "frames", "messages", "rejects"
 MEMORY_LIMIT = "2GB"
+_PAYLOAD = "payload"
 _PURPOSE = "asking a catalog in SQL"
 _ROWS = 10_000
 # These settings close DuckDB's ways to files, extensions, secrets and variables of the program.
@@ -59,7 +61,6 @@ _MACROS = tuple(
     for name, function in (
         ("->>", "json_extract_string"),
         ("json_extract_string", "json_extract_string"),
-        ("json_extract", "json_extract"),
     )
 )
 
@@ -200,6 +201,7 @@ class CatalogQueries(Resource):
         """
         pyarrow = require("pyarrow", _PURPOSE)
         kind = self._kind_of(sql)
+        self._refuse_bytes_as_json(sql)
         try:
             if kind == self._duckdb.StatementType.COPY:
                 (written,) = self._connection.execute(sql).fetchone()
@@ -227,9 +229,46 @@ class CatalogQueries(Resource):
             )
         return statements[0].type
 
+    def _refuse_bytes_as_json(self, sql: str) -> None:
+        """Refuse ``payload->'x'``, which is ``json_extract``, and ``payload::JSON``.
+
+        No macro can take their place.
+
+        Raises:
+            QueryError: the query has one of them, and no column that it names payload itself.
+        """
+        with self._connection.cursor() as cursor:  # the connection streams another result
+            (text,) = cursor.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
+        found = False
+        nodes: list[Any] = [json.loads(text)]
+        while nodes:
+            node = nodes.pop()
+            if isinstance(node, list):
+                nodes += node
+                continue
+            if not isinstance(node, dict):
+                continue
+            nodes += node.values()
+            if node.get("alias") == _PAYLOAD:
+                return
+            if node.get("syntax_type") == "SINGLE_ARROW":
+                found = found or _is_payload(node["lhs"])
+            elif node.get("function_name") == "json_extract" and node["arguments"]:
+                found = found or _is_payload(node["arguments"][0]["expression"])
+            elif node.get("class") == "CAST":
+                kind = node["type_expr"].get("type_name", "")
+                found = found or (kind.upper() == "JSON" and _is_payload(node["child"]))
+        if found:
+            raise QueryError(_BYTES_ARE_NO_JSON)
+
     def close(self) -> None:
         """Close the connection to DuckDB; a second call does nothing."""
         self._connection.close()
+
+
+def _is_payload(node: dict[str, Any]) -> bool:
+    """Whether an expression of DuckDB's syntax tree is the column of payloads."""
+    return node.get("class") == "COLUMN_REF" and node["column_names"][-1].lower() == _PAYLOAD
 
 
 def _read(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -166,14 +167,28 @@ def prices(tmp_path: Path) -> Path:
         "f.payload ->> '$.price'",
         "json_extract_string(payload, 'price')",
         "json_extract(payload, '$.price')",
+        "payload->'price'",
+        "f.Payload -> '$.price'",
+        "payload::JSON->'price'",
+        "try_cast(f.payload AS json)->>'price'",
     ],
 )
 def test_json_in_bytes_is_no_silent_null(prices: Path, capfd, asked: str) -> None:
     code, out, err = run(capfd, f"SELECT {asked} FROM frames f", "--archive-dir", str(prices))
     assert (code, out) == (1, "")
     assert "these are bytes and no JSON: write decode(payload) in place of payload" in err
-    decoded = asked.replace("f.payload", "payload").replace("payload", "decode(payload)")
+    decoded = re.sub(r"(f\.)?payload", "decode(payload)", asked, flags=re.IGNORECASE)
     query = f"SELECT {decoded} AS price FROM frames WHERE position <> 128"
+    code, out, _ = run(capfd, query, "--archive-dir", str(prices), "--json")
+    assert code == 0
+    assert [json.loads(line)["price"] for line in out.splitlines()] == ["2.5", "4"]
+
+
+def test_a_column_that_a_query_names_payload_is_its_own(prices: Path, capfd) -> None:
+    query = (
+        "WITH texts AS (SELECT decode(payload) AS payload FROM frames WHERE position <> 128)"
+        " SELECT payload->'price' AS price FROM texts"
+    )
     code, out, _ = run(capfd, query, "--archive-dir", str(prices), "--json")
     assert code == 0
     assert [json.loads(line)["price"] for line in out.splitlines()] == ["2.5", "4"]
