@@ -72,7 +72,7 @@ class SparkExecutor:
         """
         if self._session is not None:
             return
-        reach_master(self._job.master)
+        check_master(self._job.master)
         sql = require("pyspark.sql", "pipelines")
         # Workers take another Python from the path unless they are told.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -299,7 +299,7 @@ def _spark_schema(schema: pa.Schema) -> Any:
     return types.from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
-def reach_master(master: str, timeout_s: float = _REACH_S) -> None:
+def check_master(master: str, timeout_s: float = _REACH_S) -> None:
     """Check that a master listens, since Spark itself tries for minutes.
 
     Args:

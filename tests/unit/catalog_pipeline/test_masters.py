@@ -10,7 +10,7 @@ from pipelines_here import numbers, write_job
 from aerolog.catalog.export.pipeline.errors import SparkRunError
 from aerolog.catalog.export.pipeline.job import load_job
 from aerolog.catalog.export.pipeline.job_run import run_job
-from aerolog.catalog.export.spark_runner import SparkExecutor, reach_master
+from aerolog.catalog.export.spark_runner import SparkExecutor, check_master
 from aerolog.tools.command_line.invocation import run
 
 
@@ -22,26 +22,26 @@ def closed_port() -> int:
 
 @pytest.mark.parametrize("master", ["local", "local[*]", "local[2,4]", "yarn"])
 def test_a_mode_has_no_master_to_reach(master: str) -> None:
-    reach_master(master)
+    check_master(master)
 
 
 def test_one_master_of_several_is_enough() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        reach_master(f"spark://127.0.0.1:{closed_port()},127.0.0.1:{port}")
-        reach_master(f"k8s://https://127.0.0.1:{port}")
+        check_master(f"spark://127.0.0.1:{closed_port()},127.0.0.1:{port}")
+        check_master(f"k8s://https://127.0.0.1:{port}")
 
 
 @pytest.mark.parametrize("master", ["spark://127.0.0.1:{}", "spark://nowhere.invalid:{}"])
 def test_a_master_that_is_not_there_is_named(master: str) -> None:
     url = master.format(closed_port())
     with pytest.raises(SparkRunError, match="no Spark master answers at " + url):
-        reach_master(url)
+        check_master(url)
 
 
 def test_a_master_without_a_port_is_refused() -> None:
     with pytest.raises(SparkRunError, match="it names no host and port"):
-        reach_master("spark://somewhere")
+        check_master("spark://somewhere")
 
 
 def test_a_run_says_so_before_it_starts_java(home, capsys) -> None:
