@@ -59,7 +59,7 @@ class AeronArchive(ArchiveOperations, WaitingForm):
             raise
 
     def close(self) -> None:
-        """End the session, and the client when it is an own one; recordings go on."""
+        """End the session, and close the transport client if this one made it; recordings go on."""
         with self.conversation.lock:
             self.conversation.close()
 
@@ -103,5 +103,5 @@ class AsyncAeronArchive(ArchiveOperations, AwaitedForm):
         return archive
 
     async def close(self) -> None:
-        """End the session, and the client when it is an own one; recordings go on."""
+        """End the session, and close the transport client if this one made it; recordings go on."""
         self.conversation.close()

@@ -27,8 +27,8 @@ T = TypeVar("T")
 OwnerT = TypeVar("OwnerT")
 Steps = Generator[int, None, T]
 Parts = Generator[int | list[T], None, None]
-BUSY_TURNS: Final = 50  # turns of the loop without work before it sleeps
-MOST_TURNS: Final = BUSY_TURNS + 10  # turns after which the sleeps grow no longer
+BUSY_TURNS: Final = 50  # turns of the loop without work, after which it sleeps
+MOST_TURNS: Final = BUSY_TURNS + 10  # turns after which the sleeps do not get longer
 FIRST_SLEEP: Final = 50e-6
 LONGEST_SLEEP: Final = 1e-3
 
@@ -73,7 +73,7 @@ class WaitingCaller(Caller):
         self.idle(work_count)
 
     def carry_out(self, steps: Steps[T]) -> T:
-        """The result of steps."""
+        """Carry steps out to their end and return their result."""
         with self.lock:
             try:
                 while True:
@@ -121,7 +121,7 @@ class AwaitedCaller(Caller):
         return min(idle_turns + 1, MOST_TURNS)
 
     async def carry_out(self, steps: Steps[T]) -> T:
-        """The result of steps."""
+        """Carry steps out to their end and return their result."""
         idle_turns = 0
         try:
             while True:
@@ -136,7 +136,7 @@ class AwaitedCaller(Caller):
             steps.close()
 
     async def iterate(self, parts: Parts[T]) -> AsyncIterator[T]:
-        """What a series finds, one by one."""
+        """Give what a series finds, one by one; other tasks may run between two parts."""
         idle_turns = 0
         try:
             while True:
@@ -187,7 +187,7 @@ class Operation(Generic[P, T]):
         self, owner: AwaitedForm, kind: type[Any]
     ) -> Callable[P, Coroutine[Any, Any, T]]: ...
     def __get__(self, owner: Any, kind: type[Any]) -> Any:
-        """The method."""
+        """Return the method bound to its owner, in the form that the owner has."""
 
 
 class Series(Generic[P, T]):
@@ -200,7 +200,7 @@ class Series(Generic[P, T]):
     @overload
     def __get__(self, owner: AwaitedForm, kind: type[Any]) -> Callable[P, AsyncIterator[T]]: ...
     def __get__(self, owner: Any, kind: type[Any]) -> Any:
-        """The method."""
+        """Return the method bound to its owner, in the form that the owner has."""
 
 
 def operation(steps: Callable[Concatenate[OwnerT, P], Steps[T]]) -> Operation[P, T]:

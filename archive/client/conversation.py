@@ -40,7 +40,7 @@ class Conversation:
         aeron: the transport client in use.
         options: the options of the client, checked.
         clock: the clock of all deadlines.
-        lock: held while turning or asking, where several threads may do so.
+        lock: held while turning or asking, where several threads may call.
         session: the present session, None before the first.
         closed: whether the conversation was ended for good.
     """
@@ -116,7 +116,7 @@ class Conversation:
             self._is_reconnecting = False
 
     def _renew_aeron(self) -> None:
-        """Replace an own transport client that has lost its driver."""
+        """Replace the transport client if it is the conversation's and has lost its driver."""
         if not self.aeron.closed:
             return
         if self._renew is None:
@@ -129,7 +129,7 @@ class Conversation:
         """The session, also when it is closed or disconnected.
 
         Raises:
-            ResourceClosedError: there is none, or the conversation was closed.
+            ResourceClosedError: there is no session, or the conversation was closed.
         """
         if self.session is None or self.closed:
             raise ResourceClosedError("client is closed")
@@ -139,7 +139,7 @@ class Conversation:
         """The session, for requests.
 
         Raises:
-            ResourceClosedError: there is none.
+            ResourceClosedError: there is no session, or it is closed.
         """
         session = self.known()
         if session.closed:  # by a reconnect that has not finished
@@ -198,7 +198,7 @@ class Conversation:
         return self.usable().take_error(correlation_id)
 
     def added(self, adding: Future[T]) -> Steps[T]:
-        """Wait until the driver has added a stream; taken back when the waiting is given up."""
+        """Wait until the driver has added a stream, and take it back if the wait is given up."""
         done = False
         try:
             while not adding.done():
@@ -230,7 +230,7 @@ class Conversation:
                 self.pump()
 
     def tend(self) -> int:
-        """Pump now and then, where there is a session; the work done."""
+        """Pump at intervals while there is a session, and return the work done."""
         now_ns = self.clock.now_ns()
         if self.session is None or now_ns - self._tended_ns < TEND_INTERVAL_NS:
             return 0
@@ -248,7 +248,7 @@ class Conversation:
     # -- the end ---------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """End the session, and the transport client when it is an own one; idempotent."""
+        """End the session and close a transport client that it owns; idempotent."""
         self.closed = True
         if self.aeron.conductor.forked:  # the session is the parent's
             return

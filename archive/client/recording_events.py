@@ -55,7 +55,7 @@ class RecordingEventsBase:
         return self._decoded(self.subscription.poll_messages(limit))
 
     def poll_into(self, consumer: Callable[[RecordingEvent], object], limit: int = LIMIT) -> int:
-        """Call ``consumer`` with each event that has come; their number."""
+        """Call ``consumer`` with each event that has come; returns their number."""
         events = self.poll(limit)
         for event in events:
             consumer(event)

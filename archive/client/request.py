@@ -1,6 +1,6 @@
-"""The archive's operations as values: what is sent and what its answer means.
+"""The archive's operations as values: the message to send and the meaning of its answer.
 
-A request knows nothing of time and streams, so all clients send the same ones.
+A request does not depend on time or on streams, so all clients send the same requests.
 Positions are bytes in the stream; None stands for a position that does not exist (spec client 22).
 """
 
@@ -88,7 +88,7 @@ class Request(Generic[T]):
         listing: how many descriptors are wanted, None for a request with one answer.
         forgiven: an error code that counts as a result and not as an error.
         forgiven_result: the result that the forgiven error code stands for.
-        awaits: what is awaited, in the text of a timeout.
+        awaits: what the client waits for, as the text of a timeout names it.
         takes_response: whether ``result`` takes the whole response.
     """
 
@@ -107,7 +107,7 @@ class RecordingSubscription:
     """A subscription through which the archive records.
 
     Attributes:
-        subscription_id: as start_recording returned it.
+        subscription_id: the id that start_recording returned.
         stripped_channel: what the archive subscribed to, with a prefix for spies.
     """
 
@@ -167,7 +167,7 @@ def extend_recording(
     *,
     auto_stop: bool | None,
 ) -> Request[int]:
-    """Subscription id."""
+    """Extend a recording; the result is the subscription id."""
     fields = {
         "recording_id": recording_id,
         "stream_id": stream_id,
@@ -193,22 +193,22 @@ def _stop(message: Callable[..., Message], **fields: Any) -> Request[bool]:
 
 
 def try_stop_recording(channel: Channel, stream_id: int) -> Request[bool]:
-    """Whether there was such a recording subscription."""
+    """Stop a recording; the result is whether there was such a recording subscription."""
     return _stop(StopRecordingRequest, channel=str(channel), stream_id=stream_id)
 
 
 def try_stop_recording_subscription(subscription_id: int) -> Request[bool]:
-    """Whether there was such a recording subscription."""
+    """Stop a recording; the result is whether there was such a recording subscription."""
     return _stop(StopRecordingSubscriptionRequest, subscription_id=subscription_id)
 
 
 def strictly(request: Request[T]) -> Request[None]:
-    """The same request with every error an error and no result."""
+    """The same request without a result, in which no error code is forgiven."""
     return Request(request.what, request.message, _none)
 
 
 def try_stop_recording_by_identity(recording_id: int) -> Request[bool]:
-    """Whether the recording was active."""
+    """Stop one recording; the result is whether it was active."""
     return _request(
         "stop recording", StopRecordingByIdentityRequest, bool, recording_id=recording_id
     )
@@ -225,7 +225,7 @@ def start_replay(
     file_io_max_length: int | None = None,
     replay_token: int = NULL_VALUE,
 ) -> Request[int]:
-    """Replay session id, whose low 32 bits are the session id of the image."""
+    """Start a replay; the result is its id, whose low 32 bits are the image's session id."""
     fields: dict[str, Any] = {
         "recording_id": recording_id,
         "position": NULL_POSITION if position is None else position,
@@ -259,7 +259,7 @@ def replay_token(recording_id: int) -> Request[int]:
 
 
 def ask_position(what: str, recording_id: int) -> Request[int | None]:
-    """One of the position queries, by its name."""
+    """Ask for a position of a recording with the query that ``what`` names."""
     return _request(f"get {what}", _ASK[what], _position, recording_id=recording_id)
 
 
@@ -297,7 +297,7 @@ def _whole(response: ControlResponse) -> ControlResponse:
 
 
 def recording_of(message: Message) -> RecordingDescriptor:
-    """A descriptor as the files of an archive give it, from one that came as a message."""
+    """Convert a descriptor message into the descriptor that an archive's catalog holds."""
     return RecordingDescriptor(**dict(zip(_DESCRIBED, _described(message), strict=True)))
 
 
@@ -321,7 +321,7 @@ def _listing(
 
 
 def list_recording(recording_id: int) -> Request[RecordingDescriptor | None]:
-    """The descriptor, None for an unknown recording."""
+    """Ask for one descriptor; the result is None for an unknown recording."""
     return _listing(
         "list recording",
         ListRecordingRequest,
@@ -332,7 +332,7 @@ def list_recording(recording_id: int) -> Request[RecordingDescriptor | None]:
 
 
 def list_recordings(from_recording_id: int, count: int) -> Request[list[RecordingDescriptor]]:
-    """Up to ``count`` descriptors from an id on."""
+    """Ask for up to ``count`` descriptors from an id on."""
     return _listing(
         "list recordings",
         ListRecordingsRequest,
@@ -370,7 +370,7 @@ def _subscriptions(messages: list[Message]) -> list[RecordingSubscription]:
 def list_recording_subscriptions(
     from_index: int, count: int, channel_fragment: str, stream_id: int | None
 ) -> Request[list[RecordingSubscription]]:
-    """Active recording subscriptions, of one stream or of all."""
+    """List the active recording subscriptions of one stream or of all."""
     return _listing(
         "list recording subscriptions",
         ListRecordingSubscriptionsRequest,
@@ -386,7 +386,7 @@ def list_recording_subscriptions(
 
 
 def truncate_recording(recording_id: int, position: int) -> Request[int]:
-    """Segment files to be deleted."""
+    """Truncate a recording; the result is how many segment files will be deleted."""
     return _request(
         "truncate recording",
         TruncateRecordingRequest,
@@ -397,7 +397,7 @@ def truncate_recording(recording_id: int, position: int) -> Request[int]:
 
 
 def purge_recording(recording_id: int) -> Request[int]:
-    """Segment files to be deleted."""
+    """Remove a recording; the result is how many segment files will be deleted."""
     return _request("purge recording", PurgeRecordingRequest, int, recording_id=recording_id)
 
 
@@ -413,14 +413,14 @@ def detach_segments(recording_id: int, new_start_position: int) -> Request[None]
 
 
 def delete_detached_segments(recording_id: int) -> Request[int]:
-    """Segment files to be deleted."""
+    """Delete detached segment files; the result is how many will be deleted."""
     return _request(
         "delete detached segments", DeleteDetachedSegmentsRequest, int, recording_id=recording_id
     )
 
 
 def purge_segments(recording_id: int, new_start_position: int) -> Request[int]:
-    """Segment files to be deleted."""
+    """Detach segments and delete their files; the result is how many will be deleted."""
     return _request(
         "purge segments",
         PurgeSegmentsRequest,
@@ -473,7 +473,7 @@ def replicate(
     credentials: bytes = b"",
     src_response_channel: Channel | None = None,
 ) -> Request[int]:
-    """Replication id, which everything that the replication tells has as its correlation id.
+    """Start a replication; the result is its id, the correlation id of its signals and errors.
 
     Raises:
         ValueError: a live destination together with a replication session id.
@@ -506,7 +506,7 @@ def replicate(
 
 
 def try_stop_replication(replication_id: int) -> Request[bool]:
-    """Whether there was such a replication."""
+    """Stop a replication; the result is whether there was such a replication."""
     request = _request(
         "stop replication", StopReplicationRequest, lambda _: True, replication_id=replication_id
     )

@@ -35,7 +35,7 @@ def find_end_position(conversation: Conversation, recording_id: int, time_ns: in
 
 
 def find_time(conversation: Conversation, recording_id: int, position: int) -> Steps[int]:
-    """When the frame at a position was recorded, epoch ns."""
+    """The time at which the frame at a position was recorded, in epoch nanoseconds."""
     return _find(conversation, recording_id, TIME_AT, "position", position)
 
 

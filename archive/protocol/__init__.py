@@ -1,7 +1,7 @@
 """Messages between an archive and its clients: SBE schema 101, version 13.
 
-A message is a slotted dataclass with ``encode()``; ``decode(buffer)`` gives one back. The messages
-are made when a name is first asked for here, because a catalog is read with three of fifty.
+A message is a slotted dataclass with ``encode()``; ``decode(buffer)`` gives one back. The classes
+are made when one is first asked for here, because reading a catalog takes only three of fifty.
 """
 
 import importlib

@@ -27,7 +27,7 @@ class RecordingProgress(Message):
 
 @message(103)
 class RecordingStopped(Message):
-    """A recording is written no more."""
+    """A recording has stopped."""
 
     recording_id: Int64
     start_position: Int64

@@ -62,6 +62,6 @@ class Challenge(Message):
 
 @message(106, added_in=11)
 class Ping(Message):
-    """Sent to clients to notice those that do not read; they ignore it."""
+    """Lets the archive notice clients that do not read; clients ignore the message."""
 
     control_session_id: Int64

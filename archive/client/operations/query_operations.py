@@ -1,4 +1,4 @@
-"""Questions: what is recorded, from where and how far (spec archive-protocol 13)."""
+"""Queries: what is recorded, from where and how far (spec archive-protocol 13)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class QueryOperations(ArchiveClientBase):
     def list_recordings_for_uri(
         self, from_recording_id: int, count: int, channel_fragment: str, stream_id: int
     ) -> Steps[list[RecordingDescriptor]]:
-        """As list_recordings, but only recordings of a stream whose original channel has a text."""
+        """As list_recordings, only for a stream and original channels that contain a text."""
         return self.conversation.ask(
             request.list_recordings_for_uri(from_recording_id, count, channel_fragment, stream_id)
         )

@@ -19,7 +19,7 @@ class ReaderOperations(ArchiveClientBase):
 
     @operation
     def recording_readers(self) -> Steps[list[RecordingReader] | None]:
-        """Which recordings are replayed or made by replications now, and from where on.
+        """The recordings that replays read or replications write now, and from which position.
 
         Returns:
             The lowest position of each kind, by recording; None from an archive that does not know

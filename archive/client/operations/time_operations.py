@@ -26,7 +26,7 @@ class TimeOperations(ArchiveClientBase):
         """The largest known position that skips nothing recorded at or after a time.
 
         Args:
-            recording_id: of the recording, active or not.
+            recording_id: the id of a recording, active or not.
             time: epoch ns, or a datetime; one without a zone is UTC.
         """
         return time_queries.find_position(self.conversation, recording_id, epoch_ns(time))
@@ -36,7 +36,7 @@ class TimeOperations(ArchiveClientBase):
         """The smallest known position with nothing from it on recorded before a time.
 
         Args:
-            recording_id: of the recording, active or not.
+            recording_id: the id of a recording, active or not.
             time: epoch ns, or a datetime; one without a zone is UTC.
         """
         return time_queries.find_end_position(self.conversation, recording_id, epoch_ns(time))
@@ -46,7 +46,7 @@ class TimeOperations(ArchiveClientBase):
         """When the frame at a position was recorded, epoch ns.
 
         Args:
-            recording_id: a recording, active or not.
+            recording_id: the id of a recording, active or not.
             position: the position at which the frame begins.
         """
         return time_queries.find_time(self.conversation, recording_id, position)
@@ -63,7 +63,7 @@ class TimeOperations(ArchiveClientBase):
         Outside that part the index tells times only roughly.
 
         Args:
-            recording_id: a recording, active or not.
+            recording_id: the id of a recording, active or not.
             from_position: where the part begins; the recording's start by default.
             until_position: where the part ends; the recording's end by default.
         """

@@ -35,7 +35,7 @@ class StartOverError(Exception):
 
 
 class ArchiveLink(Conversation):
-    """A conversation whose session comes and goes; its errors tell how to recover."""
+    """A conversation whose session may be lost; its errors tell how to recover."""
 
     def connect(self) -> Steps[None]:
         """Make a session.
@@ -83,7 +83,7 @@ class ArchiveLink(Conversation):
             super().tell(request)
 
     def take_error(self, correlation_id: int) -> ArchiveError | None:
-        """What the archive said later on about a request, None where it is gone."""
+        """The error that the archive sent after its answer to a request, None when it sent none."""
         if self.session is None:
             return None
         if not self.session.disconnected:

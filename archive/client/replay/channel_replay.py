@@ -66,13 +66,13 @@ class ChannelReplay(PaceControl, Resource):
         last_ns: int | None = None,
         paused: bool = False,
     ) -> None:
-        """Prepare it; arguments as of `TimedReplay`, with the channel and stream to replay onto.
+        """Prepare the replay; arguments as for `TimedReplay`, and the channel and stream to use.
 
         A datetime without a zone is UTC.
 
         Raises:
-            ConfigurationError: arguments that do not go together, or the archive has another driver
-                than this client, where a counter of ours is not seen.
+            ConfigurationError: arguments do not go together, or the archive's driver is not this
+                client's, so that the archive does not see the client's counter.
         """
         super().__init__(speed, clock=archive.options.clock, paused=paused)
         if not ChannelUri.parse(archive.options.request_channel).is_ipc:
@@ -109,7 +109,7 @@ class ChannelReplay(PaceControl, Resource):
 
     @property
     def released_position(self) -> int:
-        """Up to which position the archive may replay by now."""
+        """The position up to which the archive may replay now."""
         return 0 if self._counter is None else self._counter.value
 
     def begin(self) -> TimedRange:
@@ -150,13 +150,13 @@ class ChannelReplay(PaceControl, Resource):
         """Release the recording at its pace, until all of it is released.
 
         Args:
-            on_wait: called now and then; when it returns something true, this ends.
+            on_wait: called at intervals; a true result ends the replay.
 
         Returns:
-            Whether all was let through: False when it was stopped.
+            Whether all was released: False when the replay was stopped.
 
         Raises:
-            ArchiveError: the archive refused to tell more times.
+            ArchiveError: the archive refused to give further times.
         """
         part = self._part or self.begin()
         looked_ns = 0
@@ -182,7 +182,7 @@ class ChannelReplay(PaceControl, Resource):
         return on_wait is not None and on_wait()
 
     def _releases(self, part: TimedRange) -> Iterator[tuple[int, int]]:
-        """When what may be let through, in order."""
+        """The positions that may be released and the times at which they are due, in order."""
         released = begin = part.start_position
         time_ns: int | None = None
         while True:
@@ -209,12 +209,12 @@ class ChannelReplay(PaceControl, Resource):
                 self._pacer.nap(_LOOK_NS)
 
     def _limit(self, part: TimedRange, position: int, recorded: int) -> int:
-        """A limit for the replay: a frame boundary, which an end that was asked for may not be."""
+        """The limit for the replay: a frame boundary, although the requested end may be none."""
         end = part.end_position
         return recorded if end is not None and position >= end else position
 
     def _recorded(self, part: TimedRange) -> tuple[int, bool]:
-        """How far the recording is, and whether it goes on."""
+        """The position that the recording has reached, and whether it goes on."""
         live = self._archive.recording_position(part.recording_id) is not None
         recorded = self._archive.max_recorded_position(part.recording_id)
         return part.start_position if recorded is None else recorded, live

@@ -27,7 +27,7 @@ from aerolog.transport.logbuffer.fragment cimport fragment_t
 from aerolog.transport.protocol.frames cimport FLAGS_UNFRAGMENTED, FLAG_BEGIN, align_frame
 
 cdef enum:
-    # That are looked at in one go: a log that somebody has filled with padding has no end.
+    # Terms looked at in one call: a log full of padding would otherwise keep it going for ever.
     TERMS_MAX = 3
 
 

@@ -56,11 +56,11 @@ class JoinCounters:
             counter.value = value
 
     def increment(self, type_id: int) -> None:
-        """Count one more."""
+        """Add one to a counter."""
         self.set(type_id, self._values[type_id] + 1)
 
     def poll(self) -> None:
-        """Take in the counters that are there by now."""
+        """Take over the counters that the driver has made by now."""
         for type_id, future in list(self._adding.items()):
             if future.done():
                 del self._adding[type_id]
@@ -68,7 +68,7 @@ class JoinCounters:
                 self._counters[type_id].value = self._values[type_id]
 
     def close(self) -> None:
-        """Give the counters back."""
+        """Close the counters."""
         for future in self._adding.values():
             if not future.cancel():
                 future.result(0).close()

@@ -58,8 +58,8 @@ Reason = JoinErrorReason
 _MS: Final = 1_000_000
 _FIRST_PAUSE_NS: Final = 10 * _MS
 _LONGEST_PAUSE_NS: Final = 500 * _MS
-_POLLS_PER_LOOK: Final = 16  # at the archive, while live
-_FRUITLESS_ERRORS: Final = 3  # of replays that the archive ends before they get anywhere
+_POLLS_PER_LOOK: Final = 16  # while live, the archive is read once in so many polls
+_FRUITLESS_ERRORS: Final = 3  # replays in a row that fail before they deliver anything
 
 
 class JoinEngine:
@@ -95,7 +95,7 @@ class JoinEngine:
         self.link = ArchiveLink(aeron, options.archive)
         self._archive_replay: ArchiveReplay | None = None
         self._live_subscription: Subscription | None = None
-        self._fruitless = 0  # rounds in a row that got nowhere
+        self._fruitless = 0  # rounds in a row that delivered nothing
         self._fruitless_errors = 0
         self._stuck_since_ns: int | None = None
         self._counters.set(STATE, self.state)
@@ -213,7 +213,7 @@ class JoinEngine:
         """Replay until the live stream is joined (True) or the replay is over."""
         position = self._position
         if position == recording.start_position:
-            position = None  # as the only way to replay a recording that is empty as yet
+            position = None  # the only way to replay a recording that is still empty
         self._archive_replay = replay = ArchiveReplay(
             self.link,
             ReplayParams(recording.recording_id, position, NULL_LENGTH),
@@ -224,7 +224,7 @@ class JoinEngine:
         try:
             yield from self._opened(replay)
             image = yield from replay.await_image()
-            if image.join_position != self._position:  # what was there is gone since it was listed
+            if image.join_position != self._position:  # the start has moved since the listing
                 raise StartOverError
             self._has_begun = True
             self.source = image

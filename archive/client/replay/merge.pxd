@@ -17,7 +17,7 @@ cdef enum source_status:
     SOURCE_DAMAGED = 4     # it cannot be read on
 
 cdef enum merge_status:
-    MERGE_GOES_ON = -1     # of one step: there may be more
+    MERGE_GOES_ON = -1     # result of one step: there may be more
     MERGE_FULL = 0         # the columns took as many rows or bytes as they can
     MERGE_BLOCKED = 1      # the source `blocked` has to go on first; see its status
     MERGE_END = 2          # every source has ended

@@ -12,7 +12,7 @@ def forward(ExclusivePublication publication not None, MergedBatch batch not Non
     """Offer rows of a batch, each with its recording's id as reserved value; without the GIL.
 
     Args:
-        publication: of one thread.
+        publication: an exclusive publication, which no other thread uses meanwhile.
         batch: the rows.
         first: the row to begin with.
 

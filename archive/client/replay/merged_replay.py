@@ -107,8 +107,8 @@ class _MergedReplayBase(ABC):
             replays_max: replays that are opened ahead; more only where recordings overlap.
             on_error: called with the place of a recording among ``recordings`` and the error when
                 it cannot go on; the others do. None: the error is raised.
-            clock: that waits and wall-clock times are of; that of the first archive by default,
-                the machine's where there is none.
+            clock: the clock of waits and wall-clock times; the first archive's by default, or the
+                machine's when all recordings are of folders.
 
         Raises:
             ConfigurationError: no recordings, one twice, or arguments that do not go together.
@@ -140,9 +140,9 @@ class _MergedReplayBase(ABC):
 
     @property
     def indexed(self) -> list[bool]:
-        """Of each recording, whether its times are from an index; empty before the first message.
+        """Whether the times of each recording are from an index; empty before the first message.
 
-        The others' are spread evenly between the times at which they began and ended.
+        Without an index, times are spread evenly between a recording's start and its end.
         """
         return self._merge.indexed
 
@@ -276,7 +276,7 @@ class MergedReplay(_MergedReplayBase, WaitingForm):
         """Publish all messages onto one stream; the reserved value of each is its recording's id.
 
         Args:
-            publication: of the stream.
+            publication: the publication of the stream.
             timeout: seconds that a subscriber may take to be there or to make room; None waits on.
             on_batch: called with each batch that has been published.
 

@@ -63,7 +63,7 @@ class MessageSource(ABC, Resource):
 
         Args:
             timeout: end when so many seconds pass without a message; None waits on.
-            idle: as of ``Subscription.messages``: what is done between two polls.
+            idle: what is done between two polls, as in ``Subscription.messages``.
             limit: messages taken at a time.
         """
         caller = WaitingCaller(_nothing, waiter(self.transport.conductor, idle))
@@ -90,7 +90,7 @@ class AsyncMessages(AsyncResource, Generic[SourceT]):
         return self.messages()
 
     async def close(self) -> None:
-        """Take no more."""
+        """Close the source: no more messages are taken."""
         self._source.close()
 
 

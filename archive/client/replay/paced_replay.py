@@ -130,7 +130,7 @@ def paced(
             that is called at least every 50 ms while a message is waited for.
         speed: recorded seconds in one second; None: as fast as can be.
         paused: begin paused.
-        clock: of the time that passes; the machine's by default.
+        clock: measures the time that passes; the machine's by default.
     """
     return Paced(source, speed, clock=clock, paused=paused)
 
@@ -254,7 +254,7 @@ class Changes:
         self._heard.set()
 
     async def wait(self, timeout_s: float) -> None:
-        """Sleep so long, or until there is a change."""
+        """Sleep for a duration, or until there is a change."""
         self._heard.clear()
         timer = self._loop.call_later(timeout_s, self._heard.set)
         try:

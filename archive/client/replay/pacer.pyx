@@ -63,9 +63,9 @@ SPEED_MIN = 0.000_001
 SPEED_MAX = 1_000_000.0
 
 cdef int64_t _MILLION = 1_000_000
-# A sleep may end so much later than asked for.
+# By how much a sleep may end later than asked for.
 cdef int64_t _SPIN_NS = 120_000
-# At most so long between two looks for signals, which may come to another thread.
+# The longest time between two checks for signals, which may come to another thread.
 cdef int64_t _SLICE_NS = 50_000_000
 cdef int64_t _NEVER = INT64_MAX
 
@@ -122,7 +122,7 @@ cdef class Pacer:
         os.set_blocking(self._write_fd, False)
 
     def __dealloc__(self):
-        # Not before: a thread may still sleep on them.
+        # They are closed only here, since a thread may have slept on them until now.
         if self._read_fd >= 0:
             os.close(self._read_fd)
             os.close(self._write_fd)
@@ -134,7 +134,7 @@ cdef class Pacer:
 
     @property
     def speed(self):
-        """Recorded seconds a second, None: as fast as can be."""
+        """Recorded seconds per second; None means as fast as possible."""
         cdef int64_t wanted = load_acquire_i64(&self._wanted_speed)
         return wanted / 1e6 if wanted else None
 
@@ -171,7 +171,7 @@ cdef class Pacer:
     # -- the thread that waits -------------------------------------------------------------------
 
     cdef void _advance(self, int64_t time_ns) noexcept nogil:
-        """Take note of a message's time; that of an index is anything, so it is added with care."""
+        """Take note of a message's time; an index may hold any number, so the sum is checked."""
         cdef unsigned long long passed
         if not self._begun:
             self._begun = True

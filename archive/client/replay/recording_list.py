@@ -42,7 +42,7 @@ class RecordingList:
     Attributes:
         items: conversation or folder and recording id, in the order of the recordings.
         archives: each client once, in an order that is the same for all lists.
-        clock: that times are of.
+        clock: the clock of all times.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class RecordingList:
         recordings: Sequence[int | tuple[Origin, int]],
         clock: Clock | None = None,
     ) -> None:
-        """What is meant by one archive and ids, or pairs of another one and an id.
+        """Make the list from one archive and ids, or from pairs of another archive and an id.
 
         Args:
-            archive: of the recordings that name none.
-            recordings: ids, or pairs.
-            clock: that of the first archive by default, without one the machine's.
+            archive: the archive of recordings that name none.
+            recordings: ids, or pairs of an archive and an id.
+            clock: the clock to use; the first archive's by default, or the machine's without one.
 
         Raises:
             ConfigurationError: there is none, or one is named twice.
@@ -137,12 +137,12 @@ class RecordingList:
 
 @dataclass(frozen=True, slots=True)
 class OpenRecording:
-    """A recording of which it is known what is wanted.
+    """A recording and the part of it that is wanted.
 
     Attributes:
-        source: of its messages.
-        is_indexed: whether their times are from an index.
-        notes: what one should know of them.
+        source: the source of its messages.
+        is_indexed: whether the times of the messages are from an index.
+        notes: remarks for the user on how exact the times are.
     """
 
     source: ReplaySource
@@ -159,7 +159,7 @@ class OpenRecording:
 def open_recordings(
     recordings: RecordingList, wanted: Wanted, patience: Patience
 ) -> Steps[list[OpenRecording]]:
-    """Find out which part of each recording is wanted; reads nothing.
+    """Find out which part of each recording is wanted; no message is read.
 
     Raises:
         ArchiveError: UNKNOWN_RECORDING.
@@ -189,7 +189,7 @@ def open_recordings(
 
 
 def _end_of_all(recordings: RecordingList) -> Steps[int]:
-    """When the last recording stopped; now when one goes on."""
+    """The time at which the last recording stopped; now when one goes on."""
     ends: list[int] = []
     for origin, recording_id in recordings.items:
         if isinstance(origin, ArchiveFolder):

@@ -26,7 +26,7 @@ AGAIN_NS: Final = 20_000_000
 
 
 def descriptor_index(descriptor: RecordingDescriptor, recorded: int | None) -> TimeIndex:
-    """What a descriptor alone tells of the times of a recording."""
+    """The times of a recording that its descriptor alone gives."""
     stopped = not descriptor.is_active
     end = descriptor.stop_position if stopped else recorded
     return TimeIndex.from_entries(
@@ -58,7 +58,7 @@ def describe(conversation: Conversation, recording_id: int) -> Steps[RecordingDe
 def find_end(
     conversation: Conversation, descriptor: RecordingDescriptor, recorded: int, *, is_live: bool
 ) -> Steps[int]:
-    """When a recording had come to its end, epoch ns; now, where it goes on."""
+    """The time at which a recording ended, in epoch nanoseconds; now when it goes on."""
     if is_live:
         return conversation.clock.now_epoch_ns()
     try:

@@ -3,7 +3,7 @@
 Frames are looked at and left in a window on the segment until their messages have been given out;
 only a fragmented message is put together in memory of its own. Files are hostile: a header is
 compared with what its place demands, and nothing outside the window is read. What is wrong with a
-frame is not judged here: the source is damaged, and a read of the recording says how.
+frame is not diagnosed here: the source is damaged, and a read of the recording tells the fault.
 """
 
 from libc.errno cimport ENOMEM
@@ -41,7 +41,7 @@ from aerolog.transport.protocol.frames cimport (
 )
 
 cdef enum:
-    # Results of _check that are no lengths.
+    # Results of _check other than lengths.
     RANGE_END = 0
     UNSOUND = -1
     # Results of _take.
@@ -59,9 +59,9 @@ cdef class SegmentInput(MergeInput):
     Args:
         start: position of the first frame.
         end: where the range ends; a frame that ends behind it is not looked at.
-        segment_length: of the recording.
-        term_length: of the recording.
-        initial_term_id: of the recording.
+        segment_length: bytes of a segment file.
+        term_length: bytes of a term.
+        initial_term_id: the term id at position 0.
         window_length: bytes of a segment that are looked at together.
 
     Attributes:
@@ -184,7 +184,7 @@ cdef class SegmentInput(MergeInput):
     cdef const uint8_t* _show(self, int64_t length) noexcept nogil:
         """The next bytes of the segment; NULL when they are not there.
 
-        Nor are they, for now, where the window would have to move from messages that wait in it.
+        It is NULL also while the window cannot move because messages still wait in it.
         """
         cdef int64_t offset = self._at - self._segment_base
         cdef int64_t until = min(self._end - self._segment_base, self._segment_length)

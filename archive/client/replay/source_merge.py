@@ -188,7 +188,7 @@ class SourceMerge:
         yield from together([source.open() for source in chosen])
 
     def _unblock(self, waits: _Waits) -> Steps[tuple[AerologError | None, bool]]:
-        """Have the source go on that the merge waits for: an error, or whether to try again."""
+        """Let the source that blocks the merge go on: its error, or whether to try again."""
         blocked = self._merge.blocked
         source = self._known()[blocked]
         try:

@@ -35,10 +35,10 @@ class Wanted:
     Attributes:
         start_ns: time of the first message, None for no bound.
         end_ns: time behind the last message, None for no bound.
-        position: of the first message instead of a time.
-        length: bytes from there.
+        position: the position of the first message, in place of a time.
+        length: how many bytes to replay from there.
         follow: go on with a live recording.
-        last_ns: so long before the end, instead of a start.
+        last_ns: the nanoseconds before the end at which to start, in place of a start.
     """
 
     start_ns: int | None = None
@@ -73,7 +73,7 @@ class Wanted:
             )
 
     def before(self, end_ns: int) -> Wanted:
-        """With a start instead of what is wanted before the end.
+        """The same range with a start time computed from ``last_ns``.
 
         Args:
             end_ns: time of the end of what is recorded.
@@ -102,11 +102,11 @@ class TimedRange:
     """The part of a recording that is replayed.
 
     Attributes:
-        descriptor: of the recording.
-        start_position: of the first frame.
+        descriptor: the descriptor of the recording.
+        start_position: the position of the first frame.
         end_position: messages that begin at or behind it are left out; None to follow a live
             recording.
-        recorded_position: how far the recording is.
+        recorded_position: the position up to which is recorded.
         start_ns: messages before it are left out, None for no bound.
         end_ns: messages at or after it are left out, None for no bound.
         has_length: whether the end is that of a length, which may lie within a frame.
@@ -152,13 +152,13 @@ class TimedRange:
         """Whether nothing that is recorded from now on lies within the range.
 
         Args:
-            now_ns: by a clock that may differ a little from the archive's.
+            now_ns: the time now, by a clock that may differ a little from the archive's.
         """
         return self.end_ns is not None and now_ns > self.end_ns + _CLOCKS_DIFFER_NS
 
     @property
     def read_until(self) -> int | None:
-        """Up to where to read: a message that begins within the range may end behind it."""
+        """The position up to which to read: a message may begin in the range and end behind it."""
         if self.end_position is None or self.end_ns is None:
             return self.end_position
         more = self.descriptor.term_buffer_length // _LONGEST
@@ -174,14 +174,14 @@ class TimedRange:
         *,
         follow: bool = False,
     ) -> TimedRange:
-        """What is wanted of a recording.
+        """Compute which part of a recording is wanted.
 
         Args:
-            descriptor: of the recording.
+            descriptor: the descriptor of the recording.
             wanted: what was asked for.
-            recorded: how far the recording is.
+            recorded: the position up to which is recorded.
             bounds: the positions of the wanted times.
-            follow: whether it goes on.
+            follow: whether to go on with the live recording.
 
         Raises:
             ConfigurationError: a position outside the recording.

@@ -64,20 +64,20 @@ class _TimedReplayBase(PaceControl):
 
         Args:
             archive: a client of a running archive, or an archive's folder.
-            recording_id: which recording.
+            recording_id: the recording to replay.
             start: messages before it are left out: nanoseconds since the epoch, or a datetime
                 (one without a zone is UTC). None: from the start of the recording.
             end: messages at or after it are left out. None: to what is recorded now.
             speed: recorded seconds in one second; None: as fast as can be.
-            position: begin at this position, of a message; not together with ``start``.
-            length: bytes from there.
+            position: where a message begins, to start there; not together with ``start``.
+            length: how many bytes to replay from there.
             follow: go on with a live recording until it stops.
             last_ns: in place of a start: so many nanoseconds before the end. Where no end is
                 given, that is now for a live recording, else when it stopped.
             paused: begin paused.
             timeout: seconds without a message after which a replay of an archive counts as
                 stalled; None waits on.
-            clock: of the pace and of wall-clock times; the archive's or the machine's by default.
+            clock: for the pace and wall-clock times; the archive's or the machine's by default.
 
         Raises:
             ConfigurationError: arguments that do not go together.
@@ -99,7 +99,7 @@ class _TimedReplayBase(PaceControl):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What one should know of the times: no time index, one with gaps, a clock's steps back."""
+        """Notes on how exact the times are: no time index, gaps in it, steps back of the clock."""
         return self._merge.notes
 
     @property
