@@ -33,10 +33,11 @@ cdef class MergedBatch(BatchColumns):
         payload_capacity: how many bytes the payload column has room for.
 
     The columns have one number per row, but for the last two: ``recording_id``, ``source`` (the
-    recording's place among them), ``time_ns`` (epoch nanoseconds), ``position`` (after the message, in the
-    stream of its recording), ``session_id`` and ``stream_id`` (of the recording), ``term_id``,
-    ``term_offset``, ``flags``, ``reserved_value`` (of the first frame), ``payload_offset`` (a row
-    more than the others: message i is payload[offset[i]:offset[i + 1]]), ``payload`` (bytes).
+    recording's place among them), ``time_ns`` (epoch nanoseconds), ``position`` (after the message,
+    in the stream of its recording), ``session_id`` and ``stream_id`` (of the recording),
+    ``term_id``, ``term_offset``, ``flags``, ``reserved_value`` (of the first frame),
+    ``payload_offset`` (a row more than the others: message i is payload[offset[i]:offset[i + 1]]),
+    ``payload`` (bytes).
     """
 
     def __cinit__(self, int64_t rows_max, int64_t payload_capacity):
