@@ -42,8 +42,10 @@ def prepare(engine: Engine) -> None:
         NotACatalogError: the database holds something other than a catalog.
     """
     with engine.connect() as connection, connection.begin():
+        # The tables first: another process may commit them, with their revision, between the two.
+        has_tables = bool(_tables(connection))
         found = revision_of(connection)
-        is_empty = found is None and not _tables(connection)
+        is_empty = found is None and not has_tables
     if is_empty:
         migrate(engine)
         return

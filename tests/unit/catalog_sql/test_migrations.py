@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
@@ -10,7 +10,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sql_content import at_once, content
 
-from aerolog.catalog.index import RecordingCatalog, sync_folder
+from aerolog.catalog.index import RecordingCatalog, migration, sync_folder
 from aerolog.catalog.index.database_errors import parsed_url
 from aerolog.catalog.index.engine import make_engine
 from aerolog.catalog.index.errors import CatalogOutOfDateError, NotACatalogError
@@ -149,3 +149,28 @@ def test_a_session_that_fails_leaves_nothing(catalog: RecordingCatalog, folder: 
         session.execute(sa.text("UPDATE recordings SET size_bytes = 0"))
         raise ZeroDivisionError
     assert content(catalog) == before
+
+
+def test_a_catalog_that_another_process_makes_meanwhile_is_a_catalog(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+
+    def then_another(name: str) -> None:
+        read = getattr(migration, name)
+
+        def reading(connection: Any) -> Any:
+            found = read(connection)
+            reads.append(name)
+            if len(reads) == 1:
+                with RecordingCatalog.open(url):
+                    pass
+            return found
+
+        monkeypatch.setattr(migration, name, reading)
+
+    then_another("revision_of")
+    then_another("_tables")
+    with RecordingCatalog.open(url):
+        pass
+    assert len(reads) > 2
