@@ -11,12 +11,12 @@ cdef enum:
 
 
 cdef struct block_t:
-    # A block as it stands in the file; entry i is words[2 * i], its time, and words[2 * i + 1].
+    # A block as stored in the file: entry i has its time in words[2 * i], its position behind it.
     int64_t words[BLOCK_WORDS]
 
 
 cdef struct filling_t:
-    # The block that is being filled, and what its trailer will say.
+    # The block that is being filled, and the values of its trailer.
     block_t block
     int64_t number
     int64_t recording_id

@@ -1,7 +1,7 @@
-"""Blocks of a time index (docs/archive/time-index.md): filled natively, read natively.
+"""Native code that fills and reads the blocks of a time index (docs/archive/time-index.md).
 
 A block is valid when its checksum is right and it names this index and its own number. Any other
-block is skipped, and times that it held are told less precisely.
+block is skipped, and the times that it held are known less precisely.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -23,7 +23,7 @@ cdef enum:
     MIN_WORD = 509
     MAX_WORD = 510
     CHECKSUM_AT = 4092
-    # How often the last block is read, since the recorder may be writing it at the same time.
+    # Attempts to read the last block, which the recorder may be writing at the same time.
     ATTEMPTS = 64
 
 
@@ -42,7 +42,7 @@ cdef inline int32_t _get(const block_t* block, int at) noexcept nogil:
 cdef void filling_begin(
     filling_t* filling, int64_t recording_id, int32_t identity, int64_t number
 ) noexcept nogil:
-    """Start an index, or go on with none of what is before the block of that number."""
+    """Begin to fill a block; nothing of the blocks before it is taken into account."""
     memset(filling, 0, sizeof(filling_t))
     filling.recording_id = recording_id
     filling.identity = identity
@@ -54,7 +54,7 @@ cdef void filling_begin(
 
 
 cdef bint filling_add(filling_t* filling, int64_t time_ns, int64_t position) noexcept nogil:
-    """Add an entry to a block that has room; whether it is full now."""
+    """Add an entry to a block that has room; returns whether the block is full now."""
     filling.block.words[2 * filling.count] = time_ns
     filling.block.words[2 * filling.count + 1] = position
     if time_ns < filling.last_time:
@@ -69,7 +69,7 @@ cdef bint filling_add(filling_t* filling, int64_t time_ns, int64_t position) noe
 
 
 cdef void filling_seal(filling_t* filling) noexcept nogil:
-    """Write the trailer; more may be added afterwards."""
+    """Write the trailer; further entries may be added, after which it is written again."""
     cdef block_t* block = &filling.block
     _put(block, COUNT_AT, filling.count)
     _put(block, RUNS_BEFORE_AT, filling.runs_before)
@@ -84,7 +84,7 @@ cdef void filling_seal(filling_t* filling) noexcept nogil:
 
 
 cdef void filling_next(filling_t* filling) noexcept nogil:
-    """Go on with the next block."""
+    """Begin the next block."""
     memset(&filling.block, 0, sizeof(block_t))
     filling.number += 1
     if filling.max > filling.prior_max:
@@ -96,7 +96,7 @@ cdef void filling_next(filling_t* filling) noexcept nogil:
 
 
 cdef bint filling_resume(filling_t* filling, const block_t* block, int64_t keep) noexcept nogil:
-    """Go on behind the first entries of a valid block; whether that fills it."""
+    """Continue a valid block after its first ``keep`` entries; returns whether it is full."""
     cdef int64_t index, recording_id = filling.recording_id
     cdef int32_t identity = filling.identity
     filling_begin(filling, recording_id, identity, block.words[NUMBER_WORD])
@@ -105,7 +105,8 @@ cdef bint filling_resume(filling_t* filling, const block_t* block, int64_t keep)
     filling.runs = filling.runs_before
     for index in range(keep):
         filling_add(filling, block.words[2 * index], block.words[2 * index + 1])
-    # With the step into the block, if there was one; a step that was cut off does no harm.
+    # The count of the block includes a step back at its first entry; a step that was cut off
+    # does no harm.
     filling.runs = block_runs_after(block)
     return filling.count == ENTRIES_PER_BLOCK
 
@@ -176,12 +177,12 @@ cdef class TimeBlocks:
         self.look_again()
 
     def look_again(self) -> None:
-        """Find out how many blocks there are now."""
+        """Read the file's size again, since the index may have grown."""
         length = self._file.file_size() if self._file is not None else self._memory_length
         self.limit = max(length // BLOCK_LENGTH - 1, self.first)
 
     cdef int64_t raw_read(self, int64_t number, block_t* block) noexcept nogil:
-        """The bytes of a block, as many as are there."""
+        """Return the bytes of a block, as many as the file has."""
         cdef int64_t at = (number + 1) * BLOCK_LENGTH
         if not 0 <= number < self.limit:
             return 0
@@ -193,7 +194,7 @@ cdef class TimeBlocks:
         return BLOCK_LENGTH
 
     cdef int32_t read(self, int64_t number, block_t* block) noexcept nogil:
-        """Read a block; the number of its entries, 0 when it is not valid."""
+        """Read a block; returns the number of its entries, 0 when it is not valid."""
         cdef int _attempt, attempts = ATTEMPTS if number == self.limit - 1 else 1
         for _attempt in range(attempts):
             if self.raw_read(number, block) != BLOCK_LENGTH:
@@ -227,18 +228,18 @@ cdef class TimeBlocks:
         return found
 
     def entries_of(self, int64_t number) -> bytes:
-        """The entries of a block as they stand there; none of a damaged block."""
+        """The entries of a block as stored in the file, empty for a damaged block."""
         cdef block_t block
         cdef int32_t count = self.read(number, &block)
         return (<const uint8_t*> &block)[: 16 * count]
 
 
 def encode_blocks(times, positions, int64_t recording_id, int32_t identity):
-    """Blocks of entries, as they stand in a file behind its header.
+    """Encode entries as blocks, as a file has them after its header.
 
     Args:
-        times: int64, epoch nanoseconds.
-        positions: int64, as many as times, never descending.
+        times: the times of the entries, int64 epoch nanoseconds.
+        positions: the positions of the entries, int64, as many as times and never descending.
         recording_id: the recording that each block names.
         identity: the identity in the header, which each block repeats.
 

@@ -12,13 +12,13 @@ _PARAMETERS: Final = ("channel-rcv-ts-offset", "media-rcv-ts-offset", "channel-s
 
 
 def channel_time_offset(channel: str) -> int | None:
-    """Where a channel puts times into messages, None when it does not.
+    """The place where a channel puts times into messages, None when it puts none.
 
     Args:
-        channel: as the client sent it.
+        channel: the channel as the client sent it.
 
     Returns:
-        Offset in the payload, or TIME_OF_RESERVED.
+        The offset in the payload, bytes, or TIME_OF_RESERVED for the reserved value.
     """
     try:
         uri = ChannelUri.parse(channel)

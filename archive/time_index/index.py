@@ -38,7 +38,7 @@ NS_PER_MS: Final = 1_000_000
 
 
 def epoch_ns(time: int | datetime) -> int:
-    """UTC epoch nanoseconds.
+    """Convert a time to nanoseconds since the Unix epoch.
 
     Args:
         time: epoch nanoseconds, or a datetime; one without a zone is UTC.
@@ -54,8 +54,8 @@ class TimeIndex(Resource):
     tells of it, and at worst the times are those of the recording's descriptor.
 
     Attributes:
-        recording_id: the recording that the index is of.
-        source: where times come from: ``clock`` of the archive, ``channel`` for timestamps in the
+        recording_id: the id of the recording.
+        source: the origin of the times: ``clock`` of the archive, ``channel`` for timestamps in the
             messages, ``descriptor`` without an index.
         is_rebuilt: whether the index was made afterwards and not while recording.
         problems: the faults of the index file that were met so far; see ``check``.
@@ -94,7 +94,7 @@ class TimeIndex(Resource):
         self._cursor = self.cursor()
         self._ends = self._cursor.ends()
         if source == SOURCE_CHANNEL and self._ends is not None:
-            # The descriptor's times are of another clock: nothing is known outside the entries.
+            # The descriptor has times of another clock, so nothing is known outside the entries.
             self._head_time_ns, self._tail_time_ns = INT64_MIN, None
             self._cursor = self.cursor()
 
@@ -122,7 +122,7 @@ class TimeIndex(Resource):
 
     @classmethod
     def of(cls, recording: Recording) -> Self:
-        """The index of a recording that was opened already; up to the end that it has now."""
+        """The index of an open recording, up to the end that the recording has now."""
         return cls.beside(
             recording.folder.path,
             recording.descriptor,
@@ -140,7 +140,7 @@ class TimeIndex(Resource):
         end_position: int,
         files: FileSystem,
     ) -> Self:
-        """The index of a recording of which the caller knows where it starts and ends."""
+        """The index of a recording whose start and end the caller knows."""
         error = None
         try:
             file, header, problems = _open_file(archive_dir, descriptor, files)
@@ -188,14 +188,14 @@ class TimeIndex(Resource):
 
         Args:
             times: epoch ns of the entries, a sequence or a buffer of int64.
-            positions: of the entries, none before the one before it.
-            recording_id: of the recording.
-            source: where the times come from.
-            is_rebuilt: whether the entries were found afterwards.
-            start_position: of the recording; that of the first entry by default.
-            end_position: that of the last entry by default.
-            start_time_ns: before which nothing was recorded; the first entry's by default.
-            end_time_ns: before which everything was recorded up to ``end_position``; None for a
+            positions: the positions of the entries, never descending.
+            recording_id: the id of the recording.
+            source: the origin of the times, see the attribute.
+            is_rebuilt: whether the entries were made after the recording.
+            start_position: the recording's start; that of the first entry by default.
+            end_position: the recording's end; that of the last entry by default.
+            start_time_ns: a time before which nothing was recorded; the first entry's by default.
+            end_time_ns: a time by which everything up to ``end_position`` was recorded; None for a
                 recording that goes on.
 
         Raises:
@@ -223,7 +223,7 @@ class TimeIndex(Resource):
 
     @classmethod
     def from_pages(cls, recording_id: int, pages: Sequence[TimesPage]) -> Self:
-        """Make an index from the pages, at least one, that an archive gave.
+        """Make an index from the pages that an archive sent, of which there is at least one.
 
         Raises:
             ValueError: their positions are not in order.
@@ -246,7 +246,7 @@ class TimeIndex(Resource):
 
     @property
     def entries(self) -> int:
-        """Number of entries; 0 where only the descriptor tells."""
+        """Number of entries; 0 when the times are those of the descriptor."""
         return self._cursor.count()
 
     @property
@@ -256,7 +256,7 @@ class TimeIndex(Resource):
 
     @property
     def first_time_ns(self) -> int:
-        """Time of the first entry; without entries that at which the recording started."""
+        """Time of the first entry; without entries the time at which the recording started."""
         return self._head_time_ns if self._ends is None else self._ends[0]
 
     @property
@@ -273,7 +273,7 @@ class TimeIndex(Resource):
 
     @property
     def clock_steps_back(self) -> int:
-        """How often the time of an entry was before that of the entry before."""
+        """Number of entries whose time is before that of the preceding entry."""
         return self._cursor.steps_back()
 
     def entry_blocks(self) -> Iterator[tuple[memoryview, memoryview]]:
@@ -298,9 +298,9 @@ class TimeIndex(Resource):
         """A part of the index, for clients that have no access to the folder.
 
         Args:
-            number: of the page, as the page before it said.
-            from_position: from which on times are wanted, for the first page.
-            until_position: up to which; the last page goes beyond it.
+            number: the number of the page, taken from ``next_page`` of the one before.
+            from_position: the position from which on times are wanted, for the first page.
+            until_position: the position up to which times are wanted; the last page passes it.
         """
         if number < 0:
             number = self._blocks.block_of(from_position)
@@ -323,7 +323,7 @@ class TimeIndex(Resource):
         )
 
     def check(self) -> tuple[str, ...]:
-        """Read the whole index; what is wrong with it, added to ``problems``."""
+        """Read the whole index and return its faults, which are added to ``problems``."""
         damaged = self._blocks.damaged()
         if damaged:
             text = ", ".join(str(number) for number in damaged[:8])
@@ -354,15 +354,15 @@ class TimeIndex(Resource):
         return self._clamp(self._cursor.find_end_position(epoch_ns(time)))
 
     def time_at(self, position: int) -> int:
-        """When the frame at a position was recorded, epoch ns; linear between entries."""
+        """The time at which the frame at a position was recorded, interpolated; epoch ns."""
         return self._cursor.find_time(position)
 
     def fill_times(self, positions: Buffer, out: Buffer) -> None:
         """As ``time_at`` for many positions; without the GIL, fast for positions that ascend.
 
         Args:
-            positions: int64, of the messages' first frames.
-            out: int64, as long at least.
+            positions: the positions of the messages' first frames, int64.
+            out: receives the times, int64; at least as long as ``positions``.
 
         Raises:
             ValueError: ``out`` is too short.
@@ -386,10 +386,10 @@ class TimeIndex(Resource):
     # -- life -------------------------------------------------------------------------------------
 
     def refresh(self, end_position: int | None = None) -> None:
-        """Look again at an index that is being written.
+        """Take in what was added to an index that is being written.
 
         Args:
-            end_position: of the recording now; unchanged when None.
+            end_position: the recording's end now; unchanged when None.
         """
         if end_position is not None:
             self.end_position = end_position
@@ -419,10 +419,10 @@ def _int64s(values: Buffer | Sequence[int]) -> array[int]:
 def _open_file(
     archive_dir: str, descriptor: RecordingDescriptor, files: FileSystem
 ) -> tuple[DataFile | None, IndexHeader | None, tuple[str, ...]]:
-    """The index file of a recording with its header, and what is wrong with it.
+    """Open the index file of a recording; returns it with its header and its faults.
 
     Raises:
-        OSError: there is a file, and it cannot be read.
+        OSError: the file exists but cannot be read.
     """
     path = index_path(archive_dir, descriptor.recording_id)
     try:

@@ -38,13 +38,13 @@ def begin_notes(
     *,
     time_offset: int = TIME_OF_CLOCK,
 ) -> TimeNotes:
-    """Notes of a recording that begins now.
+    """Begin the index of a new recording and return the notes that fill it.
 
     Args:
         archive_dir: the archive's folder.
-        descriptor: of the recording.
+        descriptor: the descriptor of the recording.
         files: the file system to use.
-        time_offset: see TimeNotes.
+        time_offset: the place of times in messages, see TimeNotes.
 
     Raises:
         OSError: the file cannot be made.
@@ -61,18 +61,18 @@ def resume_notes(
     position: int,
     time_offset: int = TIME_OF_CLOCK,
 ) -> TimeNotes:
-    """Notes of a recording that is extended; an index that is foreign or damaged begins anew.
+    """Continue the index of an extended recording; a foreign or damaged one begins anew.
 
     Args:
         archive_dir: the archive's folder.
-        before: the descriptor as it was, which the index has to be of.
+        before: the descriptor before the extension, which the index has to match.
         after: the descriptor of the extension.
         files: the file system to use.
-        position: from which on is recorded.
-        time_offset: see TimeNotes.
+        position: the position from which the extension records.
+        time_offset: the place of times in messages, see TimeNotes.
 
     Raises:
-        OSError: the file cannot be made, or read.
+        OSError: the file can be neither read nor made.
     """
     try:
         file = files.open_data_file(index_path(archive_dir, before.recording_id), writable=True)
@@ -109,7 +109,7 @@ def _begin(
     position: int,
     time_offset: int,
 ) -> TimeNotes:
-    """A file in place of one that may be there, which others may be reading."""
+    """Replace the index file by a new one; readers of the old file keep it."""
     path = index_path(archive_dir, descriptor.recording_id)
     files.make_dirs(str(Path(path).parent))
     if files.exists(path):
@@ -125,12 +125,12 @@ def _begin(
 
 
 def blocks_of(file: DataFile, header: IndexHeader) -> TimeBlocks:
-    """The blocks of a file with a header."""
+    """The blocks that follow the header in a file."""
     return TimeBlocks(file, header.recording_id, header.identity, first=header.first_block)
 
 
 def _write_header(file: DataFile, header: IndexHeader) -> None:
-    """Write one copy of the header, never the copy that was valid so far."""
+    """Write one copy of the header; the copy that was valid so far stays."""
     file.write_at(header.encode(), HEADER_COPIES[header.generation % len(HEADER_COPIES)])
 
 
@@ -141,7 +141,7 @@ def forget_before(archive_dir: str, descriptor: RecordingDescriptor, files: File
 
     Args:
         archive_dir: the archive's folder.
-        descriptor: of the recording, with the start position that it has now.
+        descriptor: the recording's descriptor with its present start position.
         files: the file system to use.
 
     Raises:
@@ -164,10 +164,10 @@ def forget_before(archive_dir: str, descriptor: RecordingDescriptor, files: File
 
 
 def remove_index(archive_dir: str, recording_id: int, files: FileSystem) -> None:
-    """Remove the index of a recording that is no more; there may be none.
+    """Remove the index of a deleted recording, if there is one.
 
     Raises:
-        OSError: it cannot be removed.
+        OSError: the file cannot be removed.
     """
     path = index_path(archive_dir, recording_id)
     try:
@@ -179,10 +179,10 @@ def remove_index(archive_dir: str, recording_id: int, files: FileSystem) -> None
 def remove_orphans(
     archive_dir: str, is_recording: Callable[[int], bool], files: FileSystem
 ) -> list[str]:
-    """Remove the index files of recordings that are no more, and what a crash left; their names.
+    """Remove index files of deleted recordings and remains of crashes; returns their names.
 
     Raises:
-        OSError: the folder cannot be listed, or a file not be removed.
+        OSError: the folder cannot be listed, or a file cannot be removed.
     """
     folder = times_dir(archive_dir)
     if not files.is_dir(folder):
@@ -205,7 +205,7 @@ def write_index(
     positions: Buffer,
     files: FileSystem,
 ) -> str:
-    """Write the index of a recording, in place of the one that it has; returns its path.
+    """Write the index of a recording, replacing one that exists; returns its path.
 
     Args:
         archive_dir: the archive's folder.

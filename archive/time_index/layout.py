@@ -80,7 +80,7 @@ def times_dir(archive_dir: str | Path) -> str:
 
 
 def index_path(archive_dir: str | Path, recording_id: int) -> str:
-    """Where the index of a recording is, if it has one."""
+    """Path of a recording's index file, whether it exists or not."""
     return str(Path(times_dir(archive_dir)) / index_name(recording_id))
 
 
@@ -96,16 +96,17 @@ def _signed_32(value: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexHeader:
-    """What the header says: of which recording the index is, and where its times come from.
+    """The header of an index: its recording, and the origin of its times.
 
     Attributes:
         source: ``clock`` for the archive's clock, ``channel`` for times in the messages.
-        generation: counts what was written; of two copies the later one counts.
-        start_timestamp: of the descriptor, epoch milliseconds.
-        start_position: of the recording when its index began.
-        control_session_id: of the start or extension that was noted last, as correlation_id.
-        first_block: blocks before it have been let go of, with the data they told of.
-        rebuilt: made afterwards, not while recording.
+        generation: how often the header was written; the copy with the higher number is valid.
+        start_timestamp: the descriptor's start timestamp, epoch milliseconds.
+        start_position: the start of the recording when its index began.
+        control_session_id: the session that started or last extended the recording, as is
+            correlation_id.
+        first_block: the first block that is kept; earlier blocks were released with their data.
+        rebuilt: whether the index was made after the recording.
     """
 
     source: str = SOURCE_CLOCK
@@ -122,7 +123,7 @@ class IndexHeader:
 
     @classmethod
     def of(cls, descriptor: RecordingDescriptor, **values: Any) -> Self:
-        """The header of an index of a recording."""
+        """Make the header of a recording's index."""
         return cls(
             recording_id=descriptor.recording_id,
             start_timestamp=descriptor.start_timestamp,
@@ -136,7 +137,7 @@ class IndexHeader:
 
     @property
     def identity(self) -> int:
-        """What each block repeats, so that a block of another index is noticed."""
+        """A number that each block repeats, so that a block of another index is noticed."""
         return _signed_32(self.start_timestamp ^ (self.initial_term_id << 7))
 
     def with_changes(self, **changes: Any) -> Self:
@@ -144,7 +145,7 @@ class IndexHeader:
         return replace(self, generation=self.generation + 1, **changes)
 
     def encode(self) -> bytes:
-        """One copy of the header."""
+        """Encode one copy of the header."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         values |= {
             "magic": MAGIC,
@@ -159,18 +160,18 @@ class IndexHeader:
         )
 
     def encode_block(self) -> bytes:
-        """The first block of a file: both copies."""
+        """Encode the first block of a file, which has both copies."""
         return self.encode().ljust(HEADER_COPIES[1], b"\0") * len(HEADER_COPIES)
 
     @classmethod
     def decode(cls, block: bytes) -> Self:
-        """The header that counts.
+        """Decode the valid copy with the highest generation.
 
         Args:
-            block: the first block of a file, as much as is there.
+            block: the first block of a file, which may be incomplete.
 
         Raises:
-            FileFormatError: none of the copies is whole, or it is of another version.
+            FileFormatError: neither copy is valid, or the index has another version.
         """
         found = [
             copy
@@ -196,7 +197,7 @@ class IndexHeader:
         return cls(source=_SOURCES[source], **(values | {"rebuilt": bool(values["rebuilt"])}))
 
     def why_foreign(self, descriptor: RecordingDescriptor) -> str | None:
-        """Why the index is not one of this recording as it is now, None when it is."""
+        """The reason why the index does not belong to the recording as it is now, else None."""
         if self.recording_id != descriptor.recording_id:
             return f"it is of recording {self.recording_id}"
         if (self.start_timestamp, self.initial_term_id, self.term_length) != (

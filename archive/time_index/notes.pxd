@@ -18,26 +18,26 @@ cdef struct note_t:
 cdef class TimeNotes:
     cdef readonly int64_t recording_id
     cdef readonly int64_t dropped      # notes for which the ring had no room
-    cdef readonly int64_t entries      # in the file since it was opened
+    cdef readonly int64_t entries      # entries written since the file was opened
     cdef readonly int32_t failed_errno
     # The recorder's side.
-    cdef int32_t _time_offset          # of the time in a frame; see TIME_OF_CLOCK and the next
+    cdef int32_t _time_offset          # offset of the time in a payload, or a TIME_OF_ constant
     cdef bint _has_noted
     cdef bint _has_written
     cdef int64_t _due_ns
     cdef int64_t _due_position
-    cdef int64_t _quiet_ns             # from then on a note is due whatever was written
+    cdef int64_t _quiet_ns             # time from which a note is due in any case
     cdef int64_t _written_ns           # when the last block had been written
     cdef int64_t _difference           # epoch minus monotonic time at the last note
     cdef int64_t _last_time
     cdef int64_t _tail
-    # Shared.
+    # Shared by both threads.
     cdef int64_t _head_shared
     cdef int64_t _tail_shared
     cdef int32_t _lock
     cdef int32_t _closed
     cdef note_t _ring[NOTES_CAPACITY]
-    # The side of who writes the file, under the lock.
+    # Used under the lock, by the thread that writes the file.
     cdef DataFile _file
     cdef filling_t _filling
     cdef bint _is_dirty

@@ -50,10 +50,10 @@ cdef enum:
     NOTE_NS = 1_000_000
     NOTE_BYTES = 4096
     QUIET_NS = 10_000_000
-    # A clock that was set, not one that is made to go faster or slower.
+    # A larger change between the clocks means that the epoch clock was set, not slewed.
     STEP_NS = 1_000_000
     OF_CLOCK = -1
-    OF_RESERVED = -8      # as channels say it: before the payload
+    OF_RESERVED = -8      # relative to the payload, as in channel parameters
 
 TIME_OF_CLOCK = OF_CLOCK
 TIME_OF_RESERVED = OF_RESERVED
@@ -63,10 +63,11 @@ cdef class TimeNotes:
     """Notes of one recording, from the recorder's thread to the index file.
 
     Args:
-        file: of the index, writable; closed by ``finish``.
-        blocks: of the file; entries behind ``position`` are cut off.
-        position: from which on is recorded.
-        time_offset: of an i64, epoch ns, in the payload of messages, or one of the two above.
+        file: the index file, writable; ``finish`` closes it.
+        blocks: the blocks of the file; entries after ``position`` are cut off.
+        position: the position from which on is recorded.
+        time_offset: offset of the time (int64, epoch ns) in a message's payload, or one of the two
+            constants above.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ cdef class TimeNotes:
         self._go_on(blocks, position)
 
     cdef int _go_on(self, TimeBlocks blocks, int64_t position) except -1:
-        """Keep what is known up to a position, and cut off what is behind."""
+        """Keep the entries up to a position and cut off those after it."""
         cdef block_t block
         cdef int64_t number = blocks.limit - 1, keep = 0
         cdef int32_t count = 0
@@ -105,7 +106,7 @@ cdef class TimeNotes:
                 filling_next(&self._filling)
             elif keep < count:
                 self._is_dirty = True
-        # Whoever reads it does so by pread: a shorter file is no harm.
+        # Readers use pread, so a file that becomes shorter does them no harm.
         self._file.set_length((self._filling.number + (2 if self._filling.count else 1))
                               * BLOCK_LENGTH)
         if self._is_dirty and self._write_block() < 0:
@@ -126,7 +127,7 @@ cdef class TimeNotes:
         """Tell of a block that has been written.
 
         Args:
-            clock: for the epoch time.
+            clock: gives the epoch time.
             begin_ns: monotonic time at which the write began.
             end_ns: monotonic time at which the write ended, just now.
             position: position of the block's first frame.
@@ -190,7 +191,7 @@ cdef class TimeNotes:
     # -- the file ---------------------------------------------------------------------------------
 
     cdef int32_t waiting(self) noexcept nogil:
-        """Notes in the ring."""
+        """Return the number of notes in the ring."""
         return <int32_t> (
             load_acquire_i64(&self._tail_shared) - load_acquire_i64(&self._head_shared))
 
@@ -198,7 +199,7 @@ cdef class TimeNotes:
         return load_acquire_i32(&self._closed) != 0
 
     cdef int32_t drain(self) noexcept nogil:
-        """Write the notes in the ring; entries written, -1 when another thread is writing."""
+        """Write the notes in the ring; returns the entries written, -1 after a failed write."""
         cdef int32_t count = 0
         if not cas_i32(&self._lock, 0, 1):
             return 0
@@ -230,7 +231,7 @@ cdef class TimeNotes:
         return count
 
     cdef int32_t _write_block(self) noexcept nogil:
-        """Write the block that is being filled, as far as it is."""
+        """Write the block that is being filled, with the entries that it has."""
         cdef int64_t written
         filling_seal(&self._filling)
         written = self._file.pwrite(
@@ -245,7 +246,7 @@ cdef class TimeNotes:
 
     @property
     def closed(self) -> bool:
-        """Whether the file is closed; nothing more is written then."""
+        """Whether the file is closed, after which nothing more is written."""
         return self.is_closed()
 
     @property
@@ -264,10 +265,10 @@ cdef class TimeNotes:
         """Tell of a block, as the recorder does.
 
         Args:
-            clock: for the epoch time.
-            begin_ns: monotonic time at which writing it began.
-            end_ns: and ended.
-            position: of its first frame.
+            clock: gives the epoch time.
+            begin_ns: monotonic time at which the write began.
+            end_ns: monotonic time at which the write ended.
+            position: position of the block's first frame.
             frames: the block, for times in messages.
         """
         if frames is None:
@@ -276,11 +277,11 @@ cdef class TimeNotes:
             self.written(clock, begin_ns, end_ns, position, &frames[0], frames.shape[0])
 
     def write_out(self) -> int:
-        """Write what is in the ring to the file; entries written, -1 when that cannot be."""
+        """Write the notes in the ring; returns the entries written, -1 after a failed write."""
         return self.drain()
 
     def finish(self, int64_t position) -> None:
-        """Note where the recording ends, write everything, close the file."""
+        """Note where the recording ends, write all notes and close the file."""
         cdef int64_t before_ns = self._written_ns + self._difference
         if self.is_closed():
             return
@@ -297,7 +298,7 @@ cdef class TimeNotes:
         self._file.close()
 
     def give_up(self) -> None:
-        """Close the file with what is in it."""
+        """Close the file without writing the notes that are in the ring."""
         with nogil:
             while not cas_i32(&self._lock, 0, 1):
                 sched_yield()
@@ -324,17 +325,17 @@ cdef int64_t frame_time(const uint8_t* frame, int64_t length, int32_t offset) no
 
 
 def time_in_frame(const uint8_t[::1] frame not None, int32_t offset) -> int:
-    """The time in a message's first frame; 0 without one.
+    """Return the time in a message's first frame, 0 when it has none.
 
     Args:
-        frame: with its header.
-        offset: in the payload, or TIME_OF_RESERVED.
+        frame: the frame, its header included.
+        offset: offset of the time in the payload, or TIME_OF_RESERVED.
     """
     return frame_time(&frame[0], frame.shape[0], offset) if frame.shape[0] else 0
 
 
 def let_go_of_blocks(DataFile file not None, int64_t first, int64_t limit) -> None:
-    """Give back the place on disk of blocks, as far as the file system does such a thing."""
+    """Release the disk space of blocks, where the file system supports that."""
     if type(file) is DataFile and 0 <= first < limit:
         aerolog_release_range(
             file.fd, (first + 1) * BLOCK_LENGTH, (limit - first) * BLOCK_LENGTH)

@@ -24,22 +24,22 @@ _TIME_LENGTH = 8
 
 
 def rebuild_index(recording: Recording, time_offset: int = TIME_OF_CLOCK) -> str:
-    """Write the index of a stopped recording anew, as well as what is there allows.
+    """Write the index of a stopped recording anew, from the best times that are left.
 
-    The times that an index still has are kept. Without them, and where messages have times, those
-    are taken; else the descriptor tells when the recording started and stopped.
+    The times that an index still has are kept. Without them the times in the messages are used, and
+    without those the times at which the recording started and stopped.
 
     Args:
-        recording: of a folder.
-        time_offset: of the times in messages, see `TimeNotes`; TIME_OF_CLOCK for none.
+        recording: a recording of an archive's folder.
+        time_offset: the place of times in messages, see `TimeNotes`; TIME_OF_CLOCK for none.
 
     Returns:
         Path of the index file.
 
     Raises:
-        ArchiveError: ACTIVE_RECORDING, its archive keeps the index.
-        RecordingDamagedError: a segment is damaged, whose messages have to be read.
-        OSError: it cannot be written, or the one that is there not be read.
+        ArchiveError: ACTIVE_RECORDING, the recording's archive is still writing the index.
+        RecordingDamagedError: the messages have to be read, and a segment is damaged.
+        OSError: the index cannot be written, or the existing one cannot be read.
     """
     descriptor = recording.descriptor
     if descriptor.is_active:
@@ -50,7 +50,7 @@ def rebuild_index(recording: Recording, time_offset: int = TIME_OF_CLOCK) -> str
         )
     with TimeIndex.of(recording) as old:
         if old.error is not None:
-            raise old.error  # it may be sound, and what is made anew would have lost its times
+            raise old.error  # the index may be sound, and a new one would lose its times
         entries: Entries = _kept(old)
         source, is_rebuilt = old.source, old.is_rebuilt
         if not old.entries:
@@ -81,7 +81,7 @@ def _of_descriptor(recording: Recording) -> Iterator[tuple[int, int]]:
 
 
 def _of_messages(recording: Recording, offset: int) -> Iterator[tuple[int, int]]:
-    """An entry every 4 KiB, and one where the times go back, which no search may miss."""
+    """Yield an entry every 4 KiB and at each step back of the times, which searches need."""
     begin, due, latest = recording.start_position, recording.start_position, 0
     columns: tuple[str, ...] = ("position", "flags", "reserved_value")
     if offset != TIME_OF_RESERVED:

@@ -1,4 +1,4 @@
-"""Times of positions for native users, one cursor a reader."""
+"""The cursor that finds times of positions for native users; each reader has its own."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -9,7 +9,7 @@ cdef class TimeCursor:
     cdef readonly TimeBlocks blocks
     cdef block_t _block
     cdef block_t _next
-    cdef int64_t _number             # of the block in _block, -1 for none
+    cdef int64_t _number             # number of the block in _block, -1 for none
     cdef int32_t _count
     cdef int64_t _low_time, _low_position
     cdef int64_t _high_time, _high_position
@@ -17,7 +17,7 @@ cdef class TimeCursor:
     cdef int64_t _tail_time, _tail_position
     cdef int64_t* _suffix_min        # of each block's and all later times; made when needed
     cdef int64_t _suffix_limit
-    # Epoch nanoseconds of what stands at a position; cheap for positions that ascend.
+    # Returns the time of a position, epoch nanoseconds; fast for positions that ascend.
     cdef int64_t time_at(self, int64_t position) noexcept nogil
     cdef int32_t _load(self, int64_t number) noexcept nogil
     cdef int64_t _valid_at_or_after(self, int64_t number, int64_t limit) noexcept nogil

@@ -24,10 +24,10 @@ cdef class TimeCursor:
     """Finds times and positions in the blocks of an index; one thread at a time may use it.
 
     Args:
-        blocks: of the index.
-        head_time: epoch ns, before which nothing was recorded from ``head_position`` on.
-        head_position: of what is known without the index: the start of the recording.
-        tail_time: before which everything was recorded that lies before ``tail_position``.
+        blocks: the blocks of the index.
+        head_time: a time before which nothing was recorded, epoch ns.
+        head_position: the start of the recording.
+        tail_time: a time by which everything before ``tail_position`` was recorded, epoch ns.
         tail_position: the end of the recording.
     """
 
@@ -51,7 +51,7 @@ cdef class TimeCursor:
         free(self._suffix_min)
 
     def forget(self) -> None:
-        """Forget what was read; after the index has grown."""
+        """Forget the blocks that were read, because the index has grown."""
         self._number = -1
         self._low_position, self._high_position = INT64_MAX, INT64_MIN
         free(self._suffix_min)
@@ -60,14 +60,14 @@ cdef class TimeCursor:
     # -- blocks -----------------------------------------------------------------------------------
 
     cdef int32_t _load(self, int64_t number) noexcept nogil:
-        """Make a block the current one; its entries, 0 when it is damaged."""
+        """Make a block the current one; returns its number of entries, 0 when it is damaged."""
         if number != self._number:
             self._count = self.blocks.read(number, &self._block)
             self._number = number
         return self._count
 
     cdef int64_t _valid_at_or_after(self, int64_t number, int64_t limit) noexcept nogil:
-        """Load the first valid block from one on and before a limit; its number or -1."""
+        """Load the first valid block in a range of numbers; returns its number or -1."""
         while number < limit:
             if self._load(number) > 0:
                 return number
@@ -75,7 +75,7 @@ cdef class TimeCursor:
         return -1
 
     cdef int64_t _valid_before(self, int64_t number) noexcept nogil:
-        """Load the last valid block before one; its number or -1."""
+        """Load the last valid block before a number; returns its number or -1."""
         number -= 1
         while number >= self.blocks.first:
             if self._load(number) > 0:
@@ -88,7 +88,7 @@ cdef class TimeCursor:
         cdef int64_t low = self.blocks.first, high = self.blocks.limit, found = -1
         cdef int64_t middle, number
         if self._number >= low and self._count > 0 and self._block.words[1] <= position:
-            # The current block, or one behind it; most often the next.
+            # It is the current block or a later one, most often the next.
             found = self._number
             low = found + 1
             number = self._valid_at_or_after(low, min(low + 2, high))
@@ -168,7 +168,7 @@ cdef class TimeCursor:
             self._high_time = self._block.words[0]
             self._high_position = self._block.words[1]
             if self._low_position > position or self._low_time == INT64_MIN:
-                # Before everything that is known.
+                # The position is before everything that is known.
                 self._low_time, self._low_position = self._high_time, INT64_MIN
         elif self._tail_time == INT64_MAX:
             # The recording goes on, and there are no times yet of what follows the last entry.
@@ -195,13 +195,13 @@ cdef class TimeCursor:
             * (<double> (position - self._low_position))
             / (<double> (self._high_position - self._low_position))
         )
-        # Before the next entry, so that a search by this very time finds the position.
+        # The time stays below that of the next entry, so that a search by it finds the position.
         return self._low_time + <int64_t> (part if part < span else span - 1)
 
     # -- from times to positions ------------------------------------------------------------------
 
     cdef int64_t _last_position(self) noexcept nogil:
-        """Of the current block's last entry."""
+        """Return the position of the current block's last entry."""
         return self._block.words[2 * self._count - 1]
 
     cdef bint _has_head(self) noexcept nogil:
@@ -232,7 +232,7 @@ cdef class TimeCursor:
                 return self._block.words[2 * index + 1]
             if index > 0:
                 return self._block.words[2 * index - 1]
-        # The entry before is in a block before, or is lost with one.
+        # The preceding entry is in an earlier block, or is lost with a damaged one.
         if self._valid_before(number) < 0:
             return self._head_position
         return self._last_position()
@@ -260,7 +260,7 @@ cdef class TimeCursor:
         """The end position for a time where the times of entries are not in order."""
         cdef int64_t low = self.blocks.first, high = self._suffix_limit, middle
         cdef int32_t index
-        # The last block from which on there is an earlier time.
+        # This finds the last block that is followed by, or has, an earlier time.
         while low < high:
             middle = low + (high - low) // 2
             if self._suffix_min[middle - self.blocks.first] < time_ns:
@@ -281,7 +281,7 @@ cdef class TimeCursor:
         return self._entry_behind(low, index)
 
     cdef int64_t _entry_behind(self, int64_t number, int32_t index) noexcept nogil:
-        """Position of the entry behind one, the end without one."""
+        """Return the position of the entry after one, or the recording's end after the last."""
         if -1 <= index < self._count - 1:
             return self._block.words[2 * index + 3]
         if self._valid_at_or_after(number + 1, self.blocks.limit) < 0:
@@ -289,7 +289,7 @@ cdef class TimeCursor:
         return self._block.words[1]
 
     cdef int _make_suffixes(self) except -1:
-        """For each block the least time of it and all behind it; reads them all, once."""
+        """Compute for each block the least time in it and all later ones, reading every block."""
         cdef int64_t first = self.blocks.first, behind = self.blocks.limit
         cdef int64_t number, gap, least = INT64_MAX
         cdef int32_t runs = -1
@@ -320,7 +320,7 @@ cdef class TimeCursor:
     # -- for Python -------------------------------------------------------------------------------
 
     def find_time(self, int64_t position) -> int:
-        """When a frame at a position was recorded, epoch ns; linear between entries."""
+        """Return the time at which a frame was recorded, epoch ns, linear between entries."""
         return self.time_at(position)
 
     def find_position(self, int64_t time_ns) -> int:
@@ -347,7 +347,7 @@ cdef class TimeCursor:
                 out[index] = self.time_at(positions[index])
 
     def ends(self) -> tuple[int, int, int, int] | None:
-        """Time and position of the first and of the last entry that are whole; None without."""
+        """Time and position of the first and the last entry in valid blocks; None without any."""
         if self._valid_at_or_after(self.blocks.first, self.blocks.limit) < 0:
             return None
         first = self._block.words[0], self._block.words[1]
@@ -355,7 +355,7 @@ cdef class TimeCursor:
         return *first, self._block.words[2 * self._count - 2], self._last_position()
 
     def count(self) -> int:
-        """Entries, as long as no block is damaged."""
+        """Return the number of entries, exact as long as no block is damaged."""
         number = self._valid_before(self.blocks.limit)
         if number < 0:
             return 0

@@ -36,7 +36,7 @@ _NUMBER_DIGITS_MAX: Final = 19
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, with its numbers by name."""
+    """A question's name and its numeric arguments by name."""
 
     what: str
     values: Mapping[str, int]
@@ -47,10 +47,10 @@ class Question:
 
     @classmethod
     def parse(cls, text: str) -> Question:
-        """A question out of a channel fragment.
+        """Parse a question from a channel fragment.
 
         Raises:
-            MessageFormatError: no such question, or a name or number that it does not have.
+            MessageFormatError: there is no such question, or it does not have these arguments.
         """
         what, _, rest = text.removeprefix(PREFIX).partition("?")
         known = QUESTIONS.get(what)
@@ -75,11 +75,11 @@ class TimesPage:
 
     Attributes:
         entries: pairs of int64, time and position.
-        next_page: the page to ask for next, NO_PAGE behind the last.
-        source: where the times come from.
+        next_page: the page to ask for next, NO_PAGE after the last.
+        source: the origin of the times, see TimeIndex.
         is_rebuilt: whether the index was made afterwards.
-        start_position: of the recording, as end_position, start_time_ns and end_time_ns, which is
-            None while it goes on.
+        start_position: the recording's start, bytes. The fields end_position, start_time_ns and
+            end_time_ns are the recording's too; end_time_ns is None while it goes on.
     """
 
     entries: bytes
@@ -107,7 +107,7 @@ class TimesPage:
 
     @classmethod
     def parse(cls, text: str) -> TimesPage:
-        """A page out of an answer's text.
+        """Parse a page from an answer's text.
 
         Raises:
             MessageFormatError: the text is no page.
