@@ -5,7 +5,6 @@ Whatever is printed is fit for a terminal, see ``terminal_text``.
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -31,11 +30,15 @@ class Progress(Protocol):
 
 def print_json(value: Any) -> None:
     """One JSON document, indented for people, sorted as given."""
+    import json
+
     sys.stdout.write(fit_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
 
 
 def print_json_line(value: Any) -> None:
     """One JSON document on a line of its own, flushed so that a reader of a pipe sees it."""
+    import json
+
     sys.stdout.write(fit_json(json.dumps(value, ensure_ascii=False)) + "\n")
     sys.stdout.flush()
 

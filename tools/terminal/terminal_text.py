@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from typing import TextIO
 
-_SHOWN: Final = "\N{REPLACEMENT CHARACTER}"
+_SHOWN: Final = "\ufffd"  # the replacement character
 _DIRECTIONS: Final = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _STEERS: Final = re.compile(f"[\x00-\x1f\x7f-\x9f{_DIRECTIONS}]")
 _STEERS_IN_LINES: Final = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_DIRECTIONS}]")
