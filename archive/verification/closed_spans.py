@@ -18,9 +18,9 @@ class Span:
     """The recorded bytes of one closed segment.
 
     Attributes:
-        recording_id: the recording that the segment is of.
+        recording_id: the id of the recording.
         base: position at which the file begins.
-        start: offset of the first frame, 0 but in a recording's first segment.
+        start: offset of the first frame, 0 except in a recording's first segment.
         length: offset behind the last frame.
         is_last: whether the recording has stopped at the end of this segment.
     """
@@ -33,7 +33,7 @@ class Span:
 
     @property
     def name(self) -> str:
-        """Name of the file."""
+        """Name of the segment file."""
         return segment_file_name(self.recording_id, self.base)
 
     @property
@@ -43,13 +43,13 @@ class Span:
 
 
 def closed_spans(descriptor: RecordingDescriptor, end_position: int) -> Iterator[Span]:
-    """Closed segments of a recording, in position order.
+    """Return the closed segments of a recording, in position order.
 
-    A segment is closed when the recording has gone on behind it, or has stopped.
+    A segment is closed when the recording goes on in a later segment, or has stopped.
 
     Args:
-        descriptor: of the recording, checked.
-        end_position: its stop position, or up to where it is recorded.
+        descriptor: the recording's descriptor, checked.
+        end_position: the stop position, or the position up to which is recorded.
     """
     length = descriptor.segment_file_length
     start = descriptor.start_position

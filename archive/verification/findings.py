@@ -36,12 +36,12 @@ class Finding:
     """One thing that is wrong with a recording.
 
     Attributes:
-        recording_id: of the recording.
-        position: in the stream, of the frame or segment in question.
-        kind: what is wrong, a ``Kind``.
-        text: a line that says it, with the file and the offset.
+        recording_id: the id of the recording.
+        position: the position of the faulty frame or segment.
+        kind: the kind of fault.
+        text: a line that describes the fault, with file and offset.
         remedy: a line that says what can be done.
-        base: position at which the segment in question begins, -1 when it is none.
+        base: position at which the faulty segment begins, -1 when the fault is in no segment.
     """
 
     recording_id: int
@@ -53,7 +53,7 @@ class Finding:
 
     @property
     def is_damage(self) -> bool:
-        """Whether the recording is damaged, as far as anybody can tell."""
+        """Whether the fault is damage to the recording, as far as that can be told."""
         return self.kind not in {Kind.HEALTH, Kind.SESSION, Kind.UNREADABLE}
 
 
@@ -96,18 +96,18 @@ _TEXTS: Final = {
 
 
 def remedy_of(kind: Kind, recording_id: int) -> str:
-    """A line that says what can be done about a kind of fault."""
+    """Return a line that says what can be done about a kind of fault."""
     return _REMEDIES.get(kind, _REPAIR).format(recording_id)
 
 
 def finding_of(span: Span, kind: Kind, text: str, position: int | None = None) -> Finding:
-    """A finding about a segment.
+    """Make a finding about a segment.
 
     Args:
         span: the segment.
-        kind: of it.
-        text: what is wrong, without recording and file.
-        position: of the frame in question; the segment's first one when not given.
+        kind: the kind of fault.
+        text: a description of the fault, without recording and file.
+        position: the position of the faulty frame; by default that of the first frame.
     """
     at = span.base + span.start if position is None else position
     return Finding(
@@ -122,7 +122,7 @@ def finding_of(span: Span, kind: Kind, text: str, position: int | None = None) -
 
 
 def odd_session_of_check(span: Span, check: SegmentCheck) -> Finding | None:
-    """A note of sessions of one frame that a native check has met, None when it met none."""
+    """Return a finding about sessions of a single frame, None when a check met none."""
     if check.odd_sessions == 0:
         return None
     more = f"; {check.odd_sessions} frames are like that" if check.odd_sessions > 1 else ""
@@ -131,7 +131,7 @@ def odd_session_of_check(span: Span, check: SegmentCheck) -> Finding | None:
 
 
 def finding_of_check(span: Span, check: SegmentCheck) -> Finding:
-    """The finding that a native check has ended with."""
+    """Return the finding with which a native check has ended."""
     if check.status == native.CHECK_IO_ERROR:
         text = os.strerror(check.found)
     else:

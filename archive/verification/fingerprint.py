@@ -17,20 +17,20 @@ _BLOCK_LENGTH: Final = 1024 * 1024
 
 
 class Hash(Protocol):
-    """A hash that is being computed."""
+    """A running computation of a hash."""
 
     def update(self, data: Buffer, /) -> None:
-        """Go on with more bytes."""
+        """Add bytes to the hash."""
 
     def intdigest(self) -> int:
         """The hash of all bytes so far, 64 bits without a sign."""
 
 
 def new_hash(purpose: str = "a fingerprint of segments") -> Hash:
-    """A hash of nothing yet.
+    """Begin a hash.
 
     Args:
-        purpose: what needs it, the subject of the error's sentence.
+        purpose: what needs the hash, which is the subject of the error's text.
 
     Raises:
         MissingExtraError: xxhash is not installed.
@@ -46,20 +46,20 @@ def new_hash(purpose: str = "a fingerprint of segments") -> Hash:
 
 
 def fingerprint_text(value: int) -> str:
-    """A fingerprint as people and the SQL catalog write it: 16 hexadecimal digits."""
+    """Format a fingerprint as output and the SQL catalog have it: 16 hexadecimal digits."""
     return f"{value:016x}"
 
 
 def file_fingerprint(files: FileSystem, path: str, length: int) -> int | None:
-    """Fingerprint of the first bytes of a file, None where it is shorter.
+    """Compute the fingerprint of a file's first bytes; None when the file is shorter.
 
     Args:
         files: the file system to use.
-        path: of the file.
-        length: bytes that count.
+        path: path of the file.
+        length: how many bytes to hash.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: the file does not exist.
         MissingExtraError: xxhash is not installed.
     """
     found = new_hash()
@@ -70,7 +70,7 @@ def file_fingerprint(files: FileSystem, path: str, length: int) -> int | None:
         while at < length:
             block = file.read_at(min(_BLOCK_LENGTH, length - at), at)
             if not block:
-                return None  # cut off meanwhile
+                return None  # the file was cut off meanwhile
             found.update(block)
             at += len(block)
     return found.intdigest()

@@ -1,4 +1,4 @@
-"""``Health``: what verification knows of a recording, for users and commands."""
+"""``Health``: the results of verifying a recording, for users and commands."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SegmentHealth:
-    """What is known of one closed segment.
+    """The results of verifying one closed segment.
 
     Attributes:
-        base: position at which it begins.
-        length: recorded bytes of it.
+        base: position at which the segment begins.
+        length: recorded bytes of the segment.
         state: ``sound``, ``unchecked``, ``unreadable``, ``changed``, ``missing`` or ``damaged``.
-        xxh3: its fingerprint, 16 hexadecimal digits, None without.
+        xxh3: its fingerprint, 16 hexadecimal digits, None when there is none.
         verified_ms: when it was verified last, epoch milliseconds, None when never.
-        kind: what is wrong with it, None when nothing is known to be.
-        position: of the damage, -1 without.
+        kind: the kind of fault, None when none is known.
+        position: the position of the damage, -1 when there is none.
     """
 
     base: int
@@ -43,13 +43,13 @@ class SegmentHealth:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Health of one recording, as it was noted; no segment is read.
+    """The health of one recording, from its health file; no segment is read.
 
     Attributes:
-        recording_id: of the recording.
-        state: the worst of its closed segments', ``sound`` for a recording without a byte.
-        segments: the closed ones, in position order.
-        problems: what is wrong with the health file itself, in lines.
+        recording_id: the id of the recording.
+        state: the worst state of its closed segments, ``sound`` for an empty recording.
+        segments: the closed segments, in position order.
+        problems: faults of the health file itself, a line each.
     """
 
     recording_id: int
@@ -59,14 +59,14 @@ class Health:
 
     @classmethod
     def open(cls, folder: ArchiveFolder | str | Path, recording_id: int) -> Self:
-        """What is known of a recording.
+        """Read the health of a recording.
 
         A health file that is missing, damaged or of another recording is no error: its segments
-        are ``unchecked``, and ``problems`` tells.
+        are ``unchecked``, and ``problems`` says why.
 
         Args:
-            folder: of an archive, running or not; an open one stays open.
-            recording_id: a VALID recording.
+            folder: the folder of an archive, running or not; an open ArchiveFolder stays open.
+            recording_id: the id of a VALID recording.
 
         Raises:
             ArchiveError: UNKNOWN_RECORDING.

@@ -35,10 +35,10 @@ class HealthRecords:
     """What a health file holds.
 
     Attributes:
-        by_base: the last record of each segment.
-        problems: what is wrong with the file; what is damaged is left out.
-        count: records in the file, superseded ones included.
-        error: why the file cannot be read, though there is one; None when it can.
+        by_base: the last record of each segment, by its base position.
+        problems: faults of the file, whose damaged parts are left out.
+        count: number of records in the file, superseded ones included.
+        error: why an existing file cannot be read; None when it can.
     """
 
     by_base: dict[int, SegmentRecord] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class HealthRecords:
 
 
 def read_health(files: FileSystem, folder: str, descriptor: RecordingDescriptor) -> HealthRecords:
-    """What is kept of a recording; nothing is raised for a file that is damaged or missing."""
+    """Read a recording's health file; nothing is raised when it is damaged or missing."""
     path = health_path(folder, descriptor.recording_id)
     found = HealthRecords()
     try:
@@ -85,11 +85,11 @@ class HealthWriter:
 
     Args:
         files: the file system to use.
-        folder: of the archive.
-        descriptor: of the recording.
+        folder: the archive's folder.
+        descriptor: the descriptor of the recording.
 
     Attributes:
-        records: what is known, to be read by everybody and changed by ``note`` and ``keep``.
+        records: the contents of the file, which only ``note`` and ``keep`` change.
     """
 
     def __init__(self, files: FileSystem, folder: str, descriptor: RecordingDescriptor) -> None:
@@ -102,11 +102,10 @@ class HealthWriter:
         self._is_sound = not self.records.problems and files.exists(self._path)
 
     def note(self, record: SegmentRecord) -> None:
-        """Keep what was found of a segment.
+        """Record the result of verifying a segment.
 
         Raises:
-            OSError: it cannot be written, or what is there not be read; it is known here
-                nevertheless.
+            OSError: the file cannot be written or read; ``records`` has the result nevertheless.
         """
         records = self.records
         records.by_base[record.base] = record
@@ -119,7 +118,7 @@ class HealthWriter:
             self._write_anew()
 
     def _append(self, record: SegmentRecord) -> bool:
-        """Append a record; False when the file was cut off or is gone."""
+        """Append a record; returns False when the file was cut off or is gone."""
         try:
             with self._files.open_data_file(self._path, writable=True) as file:
                 end = file.file_size()
@@ -131,10 +130,10 @@ class HealthWriter:
         return True
 
     def keep(self, bases: Iterable[int]) -> None:
-        """Forget all segments but these.
+        """Drop the records of all segments but these.
 
         Raises:
-            OSError: it cannot be written, or what is there not be read.
+            OSError: the file cannot be written, or the existing one cannot be read.
         """
         self._read_again()
         wanted = set(bases)
@@ -145,7 +144,7 @@ class HealthWriter:
             self._write_anew()
 
     def _read_again(self) -> None:
-        """Read a file that could not be read: it may be sound, and is not written over."""
+        """Try again to read an unreadable file, which may be sound and must not be replaced."""
         records = self.records
         if records.error is None:
             return
@@ -172,7 +171,7 @@ class HealthWriter:
 
 
 def remove_health(files: FileSystem, folder: str, recording_id: int) -> None:
-    """Forget a recording that is gone; nothing happens when nothing is kept of it."""
+    """Remove the health file of a deleted recording, if there is one."""
     try:
         files.remove(health_path(folder, recording_id))
     except FileNotFoundError:

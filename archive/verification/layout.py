@@ -63,7 +63,7 @@ _INODE_MASK: Final = (1 << 64) - 1
 
 
 class SegmentState(IntEnum):
-    """What verification knows of a segment; a worse state has a higher number."""
+    """The state of a segment, as verified; a worse state has a higher number."""
 
     SOUND = 0
     UNCHECKED = 1
@@ -75,20 +75,20 @@ class SegmentState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SegmentRecord:
-    """What was found when a segment was verified.
+    """The result of one verification of a segment.
 
     Attributes:
-        base: position at which it begins.
-        length: recorded bytes of it, from its first byte on.
-        size: of the file then.
-        mtime_ns: of the file then.
-        inode: of the file then.
-        fingerprint: when it was found sound first, None when it never was, or has none.
-        verified_ms: when that was, epoch milliseconds.
-        position: of the damage, -1 without.
-        run: which run of the recording was the last one then, see ``run_of``.
+        base: position at which the segment begins.
+        length: recorded bytes of the segment, from its first byte on.
+        size: the file's size at that time, bytes.
+        mtime_ns: the file's modification time, epoch nanoseconds.
+        inode: the file's inode number.
+        fingerprint: the fingerprint from when the segment was first found sound, else None.
+        verified_ms: the time of the verification, epoch milliseconds.
+        position: the position of the damage, -1 when there is none.
+        run: the number of the recording's last run at that time, see ``run_of``.
         state: what was found.
-        kind: of the damage, None without.
+        kind: the kind of damage, None when there is none.
     """
 
     base: int
@@ -104,7 +104,7 @@ class SegmentRecord:
     kind: Kind | None
 
     def encode(self) -> bytes:
-        """The record's bytes."""
+        """Encode the record."""
         data = _RECORD.pack(
             self.base,
             self.length,
@@ -140,9 +140,9 @@ class SegmentRecord:
 
 
 def run_of(descriptor: RecordingDescriptor) -> int:
-    """A number that changes when a recording is extended.
+    """Return a number that changes when a recording is extended.
 
-    What lies behind a position may be written anew then, and only then.
+    Only an extension can write data anew after a position where the recording was cut.
     """
     return zlib.crc32(
         _RUN.pack(descriptor.control_session_id, descriptor.correlation_id, descriptor.session_id)
@@ -150,7 +150,7 @@ def run_of(descriptor: RecordingDescriptor) -> int:
 
 
 def header_of(descriptor: RecordingDescriptor) -> bytes:
-    """The header of a recording's health file; what stays the same as long as the recording."""
+    """Encode the header of a recording's health file, which never changes."""
     data = _HEADER.pack(
         MAGIC,
         VERSION,
@@ -168,7 +168,7 @@ def header_of(descriptor: RecordingDescriptor) -> bytes:
 
 
 def header_problem(data: bytes, descriptor: RecordingDescriptor) -> str | None:
-    """What is wrong with a header, None when it is that of the recording."""
+    """Return the fault of a header, None when it is the recording's."""
     if len(data) < HEADER_LENGTH:
         return f"it is cut off after {len(data)} bytes"
     found = dict(zip((field.name for field in HEADER), _HEADER.unpack(data), strict=True))
@@ -184,5 +184,5 @@ def header_problem(data: bytes, descriptor: RecordingDescriptor) -> str | None:
 
 
 def health_path(folder: str, recording_id: int) -> str:
-    """Path of a recording's health file."""
+    """Return the path of a recording's health file."""
     return f"{folder}/{HEALTH_FOLDER}/{recording_id}{HEALTH_SUFFIX}"

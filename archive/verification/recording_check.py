@@ -44,14 +44,14 @@ _STATES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SpanResult:
-    """What a verification of a segment has come to.
+    """The outcome of verifying a segment.
 
     Attributes:
         record: the record to keep in the health file.
-        finding: what is wrong, None when the segment is sound.
+        finding: the fault, None when the segment is sound.
         is_explained: whether the archive has purged, truncated or extended the recording meanwhile,
             so that record and finding mean nothing.
-        note: what is odd about the segment and no damage, None when nothing is.
+        note: an oddity of the segment that is no damage, None when there is none.
     """
 
     record: SegmentRecord
@@ -61,15 +61,15 @@ class SpanResult:
 
 
 class RecordingChecker:
-    """Verifies segments of one recording.
+    """Verifies the segments of one recording.
 
     Args:
         files: the file system to use.
-        folder: of the archive.
-        descriptor: of the recording, checked.
-        checksum: that all frames have; None finds out.
-        fingerprints: compute them.
-        piece_length: bytes that are read at a time.
+        folder: the archive's folder.
+        descriptor: the recording's descriptor, checked.
+        checksum: the checksum that all frames have; None detects whether they have one.
+        fingerprints: whether to compute fingerprints.
+        piece_length: bytes read at a time.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class RecordingChecker:
         )
 
     def path_of(self, span: Span) -> str:
-        """Path of a segment."""
+        """Return the path of a segment file."""
         return f"{self._folder}/{span.name}"
 
     def verify(
@@ -108,8 +108,8 @@ class RecordingChecker:
 
         Args:
             span: the segment.
-            before: what was known of it.
-            now_ms: the time, epoch milliseconds.
+            before: the last record of the segment, None without one.
+            now_ms: the present time, epoch milliseconds.
 
         Raises:
             MissingExtraError: xxhash is not installed, and there are fingerprints to compute.
@@ -133,7 +133,7 @@ class RecordingChecker:
         return replace(result, note=odd_session_of_check(span, self._check))
 
     def _unread(self, span: Span, error: OSError) -> Finding:
-        """The finding for a segment that was not read."""
+        """Make the finding for a segment that was not read."""
         if not isinstance(error, FileNotFoundError):
             text = f"the segment cannot be read: {error.strerror or error}"
             return finding_of(span, Kind.UNREADABLE, text)
@@ -143,13 +143,13 @@ class RecordingChecker:
         return finding_of(span, Kind.MISSING, "the segment file is not there")
 
     def _odd_file(self, span: Span) -> Finding | None:
-        """A finding when the segment is not a regular file of the folder, None when it is."""
+        """Make a finding when the segment is not a regular file; None when it is."""
         if self._files.is_regular(self.path_of(span)):
             return None
         return finding_of(span, Kind.UNREADABLE, "what is there is a link or a folder")
 
     def _prefix(self, file: DataFile, span: Span, hashed: Hash | None) -> Iterator[int]:
-        """What stands before the first frame counts for the fingerprint only."""
+        """Hash the bytes before the first frame, which matter to the fingerprint only."""
         at = 0
         while hashed is not None and at < span.start:
             block = file.read_at(min(self._piece_length, span.start - at), at)
@@ -205,7 +205,7 @@ class RecordingChecker:
             assert fingerprint is not None
             was_written = same.run != run and (same.mtime_ns, same.inode) != stamp[1:]
             if was_written:
-                # Truncated and extended since: this is what was recorded in its place.
+                # The recording was truncated and extended since; these are the newer data.
                 return SpanResult(replace(record, fingerprint=fingerprint), None)
             finding = finding_of(
                 span,
@@ -230,7 +230,7 @@ class RecordingChecker:
         except (ArchiveError, FileNotFoundError):
             return True  # purged or invalidated, or gone with its archive
         except (FileFormatError, OSError):
-            return False  # nothing can be told from a catalog that is damaged, or cannot be read
+            return False  # a catalog that is damaged or unreadable explains nothing
         if now.start_position > span.base + span.start:
             return True
         if not now.is_active and now.stop_position < span.end:

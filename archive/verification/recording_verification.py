@@ -48,14 +48,14 @@ def verify_recording(
     """Read all closed segments of a recording and say what is wrong with them.
 
     Args:
-        folder: of an archive, running or not; an open one stays open.
-        recording_id: a VALID recording.
-        checksum: that all frames have; None finds out whether they have one.
-        note: keep what is found, fingerprints included, in the recording's health file. Not beside
-            an archive that verifies: it keeps them itself.
-        fingerprints: compute them; by default where some are known, or ``note``.
-        threads: that read, a segment each; as many as there are processors, 4 at most, by default.
-        progress: told behind each segment how many bytes have been read so far.
+        folder: the folder of an archive, running or not; an open ArchiveFolder stays open.
+        recording_id: the id of a VALID recording.
+        checksum: the checksum that all frames have; None detects whether they have one.
+        note: whether to write the results, fingerprints included, to the recording's health file;
+            not while an archive that verifies is running, which writes them itself.
+        fingerprints: whether to compute them; by default when some are known, or with ``note``.
+        threads: number of threads that read a segment each; by default one per processor, up to 4.
+        progress: called after each segment with the number of bytes read so far.
         clock: gives the times of verification in the health file, the system's by default.
 
     Returns:
@@ -133,13 +133,13 @@ def verify_opened(
 
 
 def health_finding(recording_id: int, problem: str) -> Finding:
-    """A finding about a health file."""
+    """Make a finding about a health file."""
     text = f"recording {recording_id}: {problem}"
     return Finding(recording_id, -1, Kind.HEALTH, text, remedy_of(Kind.HEALTH, recording_id))
 
 
 class _Readers:
-    """Threads that verify a segment each; they end with the block, wherever they are."""
+    """Threads that verify a segment each; leaving the ``with`` block ends them after a piece."""
 
     def __init__(self, checker: Callable[[], RecordingChecker], count: int, clock: Clock) -> None:
         self._checker = checker
@@ -152,7 +152,7 @@ class _Readers:
     def results(
         self, spans: list[Span], known: dict[int, SegmentRecord]
     ) -> Iterator[tuple[Span, SpanResult]]:
-        """Results in the order of the segments."""
+        """Yield the results in the order of the segments."""
         waiting: deque[tuple[Span, Future[SpanResult]]] = deque()
         for span in spans:
             task = self._pool.submit(self._verify, span, known.get(span.base))

@@ -27,7 +27,7 @@ DELETED_SUFFIX: Final = ".del"
 
 
 class StepKind(StrEnum):
-    """What a repair does."""
+    """The kinds of steps in a repair."""
 
     RESTORE = "restore"  #: a segment that is about to be deleted gets its name back
     ACCEPT = "accept"  #: a segment that has changed is taken as it is
@@ -42,14 +42,14 @@ BY_REQUEST: Final = frozenset({StepKind.TRUNCATE, StepKind.CUT_HEAD})
 
 @dataclass(frozen=True, slots=True)
 class RepairStep:
-    """One thing that a repair would do.
+    """One step of a repair.
 
     Attributes:
-        recording_id: of the recording.
-        kind: what.
-        position: the new end or start, or the segment's base; -1 where there is none.
-        lost: recorded bytes that no replay gives any more.
-        text: a line that says it.
+        recording_id: the id of the recording.
+        kind: the kind of step.
+        position: the new end or start, or the segment's base; -1 for a step without one.
+        lost: recorded bytes that cannot be replayed after the step.
+        text: a line that describes the step.
     """
 
     recording_id: int
@@ -74,10 +74,10 @@ class RepairPlan:
     """The plan for the repair of one recording.
 
     Attributes:
-        recording_id: of the recording.
-        readable: ranges of positions whose frames are sound, as they are now.
-        steps: what a repair would do, in order.
-        unhelped: findings that no step helps, in lines.
+        recording_id: the id of the recording.
+        readable: ranges of positions whose frames are sound before the repair.
+        steps: the steps of the repair, in order.
+        unhelped: findings that no step remedies, a line each.
     """
 
     recording_id: int
@@ -95,10 +95,10 @@ def plan_repair(
     """Plan the repair of a recording.
 
     Args:
-        descriptor: of the recording.
-        end_position: up to where it is recorded.
-        findings: all of a verification.
-        names: of the files in the archive's folder.
+        descriptor: the descriptor of the recording.
+        end_position: the position up to which is recorded.
+        findings: all findings of a verification.
+        names: the names of the files in the archive's folder.
     """
     recording_id = descriptor.recording_id
     by_base = {f.base: f for f in findings if f.is_damage or f.kind == Kind.UNREADABLE}
@@ -129,12 +129,12 @@ def plan_repair(
 def readable(
     spans: Sequence[Span], bad: dict[int, Finding], end_position: int
 ) -> tuple[tuple[int, int], ...]:
-    """Ranges of positions whose frames are sound; frames behind damage in a segment are not told.
+    """Return the ranges of sound positions; of a damaged segment those before the damage.
 
     Args:
         spans: the closed segments.
-        bad: findings by base position.
-        end_position: the open segment is readable up to there.
+        bad: the findings by base position.
+        end_position: the position up to which the open segment can be read.
     """
     found: list[tuple[int, int]] = []
 
@@ -160,7 +160,7 @@ def _cut(
     spans: Sequence[Span],
     bad: dict[int, Finding],
 ) -> RepairStep:
-    """The cut that leaves the recording sound, if one does."""
+    """Return the cut that leaves the recording sound, None when no cut does."""
     recording_id = descriptor.recording_id
     bases = [span.base for span in spans]
     first, last = min(bad), max(bad)

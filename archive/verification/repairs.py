@@ -43,33 +43,33 @@ _CHECKSUMS: Final = ("CRC-32C", "CRC-32")
 
 
 class RepairRefusedError(AerologError):
-    """A step was refused, as what it would change has changed since, or an archive runs."""
+    """A step was refused because the recording has changed since, or because an archive runs."""
 
 
 class Repairs(Protocol):
-    """Where the steps of a repair are done."""
+    """Carries out the steps of a repair."""
 
     def apply(self, step: RepairStep) -> None:
-        """Do a step.
+        """Carry out a step.
 
         Raises:
-            RepairRefusedError: it cannot be done; nothing has changed.
-            ArchiveError: the archive refuses it; nothing has changed.
+            RepairRefusedError: the step cannot be done; nothing has changed.
+            ArchiveError: the archive refuses the step; nothing has changed.
         """
 
 
 class RequestedRepairs:
-    """Repairs of an archive that runs, by its own requests.
+    """Repairs a running archive by requests to it.
 
     Args:
-        client: a session with it.
+        client: a session with the archive.
     """
 
     def __init__(self, client: AeronArchive) -> None:
         self._client = client
 
     def apply(self, step: RepairStep) -> None:
-        """Do a step by a request to the archive; see ``Repairs``."""
+        """Carry out a step by a request to the archive; see ``Repairs``."""
         if step.kind not in BY_REQUEST:
             raise RepairRefusedError(
                 f"an archive that runs cannot do this, stop it first: {step.text}"
@@ -81,13 +81,13 @@ class RequestedRepairs:
 
 
 class FolderRepairs:
-    """Repairs of an archive that does not run; made by ``borrow``.
+    """Repairs the files of an archive that does not run; made by ``borrow``.
 
     Args:
-        folder: the archive's.
+        folder: the archive's folder.
         files: the file system to use.
         beat: a function that renews the claim on the folder, which keeps archives out.
-        clock: gives the times of ends and of verification that the repairs write.
+        clock: gives the stop times and verification times that repairs write.
     """
 
     def __init__(
@@ -103,17 +103,17 @@ class FolderRepairs:
     def borrow(
         cls, folder: str | Path, files: FileSystem, clock: Clock | None = None
     ) -> Iterator[FolderRepairs]:
-        """Repairs of a folder, out of which archives are kept meanwhile.
+        """Claim a folder, which keeps archives out, and give its repairs for a ``with`` block.
 
         Raises:
-            ActiveArchiveError: an archive runs there.
+            ActiveArchiveError: an archive runs in the folder.
         """
         clock = clock or SystemClock()
         with borrowed_folder(folder, files, clock) as beat:
             yield cls(str(folder), files, beat, clock)
 
     def apply(self, step: RepairStep) -> None:
-        """Do a step in the files; see ``Repairs``."""
+        """Carry out a step in the files; see ``Repairs``."""
         self._beat()
         {
             StepKind.RESTORE: self._restore,
@@ -193,7 +193,7 @@ class FolderRepairs:
                     f" {before.start_position}"
                 )
             catalog.update_start_position(step.recording_id, step.position)
-        # Under their own names the reference's tool would go on to find them damaged.
+        # With their names unchanged, the reference's tool would still find these files damaged.
         for base in range(lowest, step.position, before.segment_file_length):
             path = self._path(step.recording_id, base)
             if self._files.exists(path):
@@ -205,7 +205,7 @@ class FolderRepairs:
 
     @contextmanager
     def _changing(self, recording_id: int) -> Iterator[tuple[CatalogFile, RecordingDescriptor]]:
-        """The catalog, open for a change of a recording; durable afterwards."""
+        """Open the catalog for a change of a recording, which is durable after the block."""
         size = self._files.size(f"{self._folder}/{CATALOG_NAME}")
         with CatalogReader.open(self._folder, self._files) as seen:
             entry = seen.checked_entry(recording_id)
@@ -221,7 +221,7 @@ class FolderRepairs:
 
 
 def _checksum_of(catalog: CatalogMap, entry: CatalogEntry) -> Checksum | None:
-    """What an entry's checksum is of, None when there is none, or one of another kind."""
+    """Return the kind of an entry's checksum, None when there is none or its kind is unknown."""
     found = (checksum_for(name) for name in _CHECKSUMS)
     recording_id = entry.descriptor.recording_id
     for checksum in found if entry.checksum else ():

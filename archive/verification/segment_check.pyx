@@ -1,10 +1,10 @@
 """A check of every frame of a segment, a piece at a time (spec archive-files 8 and 10).
 
-As ``segment_walk`` it reads pieces into memory that stays in the processor's cache. It stops
-behind each of them, so that a caller can hash the same bytes while they are there, wait, or end.
+Like ``segment_walk`` it reads pieces into memory that stays in the processor's cache. It stops
+after each piece, so that a caller can hash the same bytes while they are cached, wait, or end.
 It asks for more than the walk of the tools does: types, ends of terms and of the segment, the
-zeros of padding, and a checksum without being told which one: nothing in a file says that there is
-one, so a session id that is not the recording's is compared with both.
+zeros of padding, and checksums. Nothing in a file says whether frames have checksums, or of which
+kind, so a session id that is not the recording's is compared with both kinds.
 """
 
 cimport cython
@@ -79,7 +79,8 @@ CHECK_CUT_OFF = CUT_OFF
 CHECK_IO_ERROR = IO_ERROR
 CHECK_GOES_ON = GOES_ON
 
-# Of a window: long enough for a read to cost nothing beside its copy, short enough for the cache.
+# Length of a window: long enough that a read costs little more than its copy, short enough for
+# the cache.
 PIECE_LENGTH = 256 * 1024
 PIECE_LENGTH_MIN = 128 * 1024
 
@@ -88,29 +89,29 @@ PIECE_LENGTH_MIN = 128 * 1024
 cdef class SegmentCheck:
     """Checks the frames of segments of one recording, a piece at a time, without the GIL.
 
-    One object for the segments of a recording in their order: what is learnt of its checksum and
-    its sessions stays known.
+    One object checks the segments of a recording in their order, since it remembers the checksum
+    and the sessions that it has found.
 
     Args:
-        term_length: of the recording, a power of two.
-        initial_term_id: of the recording.
-        stream_id: of the recording.
-        session_id: of the recording's last session.
-        mtu_length: bytes of a DATA frame at most, of the recording.
-        checksum: that all DATA frames have; None finds out whether they have one.
-        piece_length: bytes of a piece at most, 128 KiB or more.
+        term_length: bytes of a term, a power of two.
+        initial_term_id: the recording's initial term id.
+        stream_id: the recording's stream id.
+        session_id: the id of the recording's last session.
+        mtu_length: most bytes in a DATA frame.
+        checksum: the checksum that all DATA frames have; None detects whether they have one.
+        piece_length: most bytes in a piece, 128 KiB or more.
 
     Attributes:
-        status: of the check so far, one of the constants.
-        offset: in the file, behind the last frame or piece of padding that was checked.
-        bad_offset: of the frame in question.
-        found: what stands there, or the number of an I/O error.
-        expected: what should stand there.
-        frames: that were checked.
+        status: the status of the check so far, one of the CHECK_ constants.
+        offset: offset in the file after the last frame or piece of padding that was checked.
+        bad_offset: offset of the faulty frame.
+        found: the value found there, or the number of an I/O error.
+        expected: the value expected there.
+        frames: number of frames checked.
         odd_sessions: frames of this segment with a session id that neither the recording nor the
             frame before or behind has: a session of one frame, or a damaged session id.
-        odd_offset: of the first of them, -1 when there is none.
-        odd_session_id: of the first of them.
+        odd_offset: offset of the first of them, -1 when there is none.
+        odd_session_id: session id of the first of them.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ cdef class SegmentCheck:
         self._initial_term_id = initial_term_id
         self._stream_id = stream_id
         self._session_id = session_id
-        # A length that no mtu can be says nothing.
+        # An invalid mtu is not used as a limit.
         is_mtu = DATA_HEADER_LENGTH < mtu_length <= FRAME_LENGTH_MAX
         self._frame_length_max = mtu_length if is_mtu else FRAME_LENGTH_MAX
         self._other_session_id = session_id
@@ -152,17 +153,17 @@ cdef class SegmentCheck:
         *,
         bint is_last=False,
     ) -> None:
-        """Look at this segment from now on.
+        """Begin the check of a segment.
 
         Args:
-            file: open until the check ends.
-            base_position: of the segment.
+            file: the segment file, which stays open until the check ends.
+            base_position: position at which the segment begins.
             start: offset of its first frame.
-            limit: offset behind its last frame: there are frames up to there.
-            is_last: no frame of the recording follows.
+            limit: offset after its last frame, up to which frames are expected.
+            is_last: whether no frame of the recording follows.
 
         Raises:
-            ValueError: offsets that no segment has.
+            ValueError: no segment can have these offsets.
         """
         if not 0 <= start <= limit <= INT32_MAX or (start | limit) % FRAME_ALIGNMENT:
             raise ValueError(f"no segment has frames from offset {start} to {limit}")
@@ -231,7 +232,7 @@ cdef class SegmentCheck:
         return self._settle() if self._is_last or self._kind != CHECKSUM_NONE else END
 
     cdef int64_t _take_padding(self, int64_t at, int64_t end) noexcept nogil:
-        """Step over the body of a padding frame as far as it is there; it holds zeros."""
+        """Check that the body of a padding frame holds zeros, as far as it was read."""
         cdef int64_t length = min(self._padding_left, end - at)
         cdef const uint8_t* body = self._window.data + (at - self._step_start)
         if self._padding_left == 0 or length <= 0:
@@ -264,7 +265,7 @@ cdef class SegmentCheck:
         return self._session(frame, at, aligned)
 
     cdef int _header(self, const uint8_t* frame, int32_t length, int64_t at) noexcept nogil:
-        """Whether a header is one, and says where it stands."""
+        """Check a header's fields, and that they match its place."""
         cdef int64_t term_offset = at & (self._term_length - 1)
         cdef int32_t term_id = <int32_t> (
             <int64_t> self._initial_term_id + (self._base + at) // self._term_length
@@ -287,7 +288,7 @@ cdef class SegmentCheck:
         return self._fail(STREAM_ID, at, get_i32(frame + STREAM_ID_OFFSET), self._stream_id)
 
     cdef int _session(self, const uint8_t* frame, int64_t at, int64_t aligned) noexcept nogil:
-        """What stands for the session: its id or a checksum of what follows the header.
+        """Check the session id field: it holds an id or a checksum of what follows the header.
 
         A recording that was extended has frames of several sessions, and its descriptor tells only
         the last one. So a value that is neither a known id nor a checksum is in doubt until the
@@ -327,7 +328,7 @@ cdef class SegmentCheck:
         return END
 
     cdef int _guess(self, int32_t stored, const uint8_t* body, int64_t length) noexcept nogil:
-        """The checksum that a value is, if it is one."""
+        """Return the kind of checksum that a value is, if it is one."""
         if crc_of(CHECKSUM_CRC32C, body, length) == stored:
             return CHECKSUM_CRC32C
         if crc_of(CHECKSUM_CRC32, body, length) == stored:
@@ -335,7 +336,7 @@ cdef class SegmentCheck:
         return CHECKSUM_NONE
 
     cdef int _settle(self) noexcept nogil:
-        """End a doubt: no frame beside the doubtful one has its value."""
+        """End a doubt: no neighbour of the doubtful frame has its value."""
         if self._doubtful_offset < 0:
             return END
         if self._kind != CHECKSUM_NONE:
