@@ -1,4 +1,4 @@
-"""How far a running archive has recorded, read from its driver's counters by another process.
+"""The positions of active recordings, read from the driver's counters by another process.
 
 The archive's mark file names the driver's directory. There each active recording has a counter of
 type 100, whose key starts with the recording id and ends with the archive's id

@@ -62,7 +62,7 @@ class Gap:
 
 @dataclass(slots=True)
 class ScanTotals:
-    """What a read has passed so far.
+    """The progress of a read.
 
     Attributes:
         position: stream position that the read has reached.

@@ -1,4 +1,4 @@
-"""What can still be read from a folder whose catalog is damaged (spec archive-files 3 and 5).
+"""Reads what it can from a folder whose catalog is damaged (spec archive-files 3 and 5).
 
 The usual walk over a catalog ends at the first invalid entry. This walk continues with the next
 valid one: entries are aligned, their ids ascend, and each entry stores its length.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Salvaged:
-    """What was found in a folder.
+    """The recordings and faults found in a folder.
 
     Attributes:
         recordings: VALID recordings that can be read, by ascending id.

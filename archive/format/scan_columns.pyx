@@ -74,7 +74,7 @@ cdef class BatchColumns:
         return 0
 
     cdef void* _address(self, str name) except? NULL:
-        """Where a column is in memory; NULL when it is not wanted."""
+        """Return the address of a column; NULL when the column is not wanted."""
         cdef Py_buffer view
         if name not in self._views:
             return NULL

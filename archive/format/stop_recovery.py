@@ -1,4 +1,4 @@
-"""Where a recording ends that has no stop position (spec archive-files 6).
+"""Finds the end of a recording that has no stop position (spec archive-files 6).
 
 The walk reads only the last segment, and only the lengths of its frames; then it judges the last
 frame. Writes reach the disk page by page, so a frame that spans pages may be there in part. The
@@ -78,7 +78,7 @@ class StopPosition:
 
 @dataclass(slots=True)
 class _Walk:
-    """How far a walk over a segment's frames has come; offsets count from the file's start.
+    """The progress of a walk over a segment's frames; offsets count from the file's start.
 
     Attributes:
         offset: end of the last frame.
