@@ -46,7 +46,7 @@ class ClockReading:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveAge:
-    """How long an archive has run, by its mark file and by its process.
+    """The time for which an archive has run, by its mark file and by its process.
 
     Attributes:
         start_ms: when it started, by the clock, epoch milliseconds.

@@ -21,7 +21,7 @@ NS_PER_MS: Final = 1_000_000
 
 
 class Timeline(Protocol):
-    """When a recording was made, by position; `aerolog.archive.time_index.TimeIndex` is one."""
+    """Converts times to positions and back; `aerolog.archive.time_index.TimeIndex` is one."""
 
     def position_at(self, time_ns: int) -> int:
         """Return the largest known position with nothing from ``time_ns`` on before it."""

@@ -81,7 +81,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What retention would do now.
+    """The plan of a retention run: its steps, and the recordings that it keeps.
 
     Attributes:
         now_ms: the time by which ages are computed, epoch milliseconds.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Ceiling:
-    """How far the start of a recording may move, and why no further.
+    """The limit for the start of a recording, and what sets it.
 
     Attributes:
         position: highest permitted start position, the start of a segment.
@@ -58,11 +58,11 @@ class Ceiling:
 
 @dataclass(slots=True)
 class Cut:
-    """Where a recording begins after the plan.
+    """The start of a recording after the plan.
 
     Attributes:
         recording: the recording's facts.
-        ceiling: how far its start may move.
+        ceiling: the limit up to which its start may move.
         position: its new start, the start of a segment.
         whole: whether the whole recording is deleted.
         policy: name of the policy that deletes most.
