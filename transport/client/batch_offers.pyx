@@ -74,7 +74,7 @@ cdef int64_t append_parts(
 
 
 cdef int64_t _count(object start, object limit, int64_t available) except -1:
-    """How many messages to take from `start` on."""
+    """Return the number of messages to take from `start` on."""
     cdef int64_t first = start
     cdef int64_t most = available if limit is None else limit
     if first < 0 or most < 0:

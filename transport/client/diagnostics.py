@@ -98,7 +98,7 @@ class ErrorLog:
 
 
 class LossReport:
-    """What a driver's receivers have lost, per stream; each iteration reads anew.
+    """The losses of a driver's receivers, per stream; each iteration reads the file anew.
 
     Args:
         dir: the driver's directory; the default one of this user when None.

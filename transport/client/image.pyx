@@ -300,9 +300,9 @@ cdef class Image(BatchSource):
         Args:
             handler: returns an Action: CONTINUE (or None), COMMIT to store the position now,
                 BREAK to stop behind this message, ABORT to stop before it and get it again.
-            limit: as of ``poll``.
-            assemble: as of ``poll``.
-            until: as of ``poll``.
+            limit: as for ``poll``.
+            assemble: as for ``poll``.
+            until: as for ``poll``.
         """
         cdef int32_t most = _limit(limit)
         cdef int64_t limit_position = _limit_position(until)
@@ -328,10 +328,10 @@ cdef class Image(BatchSource):
         """Look at fragments without taking them; the position does not move.
 
         Args:
-            handler: as of ``poll_controlled``, called with each fragment as it is. ABORT stops
+            handler: as for ``poll_controlled``, called with each fragment as it is. ABORT stops
                 before it, BREAK behind it.
             start: position to begin at, a frame's; the current one by default.
-            until: as of ``poll``.
+            until: as for ``poll``.
 
         Returns:
             The position to go on from, always at the end of a whole message.
@@ -394,13 +394,13 @@ cdef class Image(BatchSource):
             self.busy = 0
 
     def poll_raw(self, handler, length):
-        """As ``poll_block``, for those who move the log's file itself (``os.sendfile``).
+        """Like ``poll_block``, for callers that send bytes of the log file (``os.sendfile``).
 
         Args:
             handler: called with a descriptor of the log file, the offset of the block in it, a
                 read-only memoryview of the frames, the session id and the term id. The descriptor
                 belongs to the image: do not close it, and do not use it after the image is gone.
-            length: as of ``poll_block``.
+            length: as for ``poll_block``.
         """
         self.enter()
         try:

@@ -124,7 +124,7 @@ cdef class Liveness:
         self._next_keepalive_ns = self._last_service_ns + self.keepalive_interval_ns
 
     cdef int check(self, int64_t now_ns) noexcept nogil:
-        """One look at everything; a negative code means that the client has to end."""
+        """Check everything once; a negative result means that the client has to end."""
         cdef int code
         cdef int64_t gap_ns = now_ns - self._last_service_ns
         if gap_ns > self.inter_service_timeout_ns:

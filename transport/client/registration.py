@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Kind(Enum):
-    """What a command asks for, and so what its answer becomes."""
+    """The kind of object that a command asks for and that its answer becomes."""
 
     PUBLICATION = auto()
     EXCLUSIVE_PUBLICATION = auto()

@@ -32,7 +32,7 @@ cdef int64_t _supply(void* context, const uint8_t* frame, int32_t frame_length) 
 cdef reserved_t* prepare_reserved(
     reserved_call_t* call, object value, object logs
 ) except? NULL:
-    """What the appender takes; NULL for None, which leaves the field 0."""
+    """Return the supplier that the appender takes; NULL for None, which leaves the field 0."""
     if value is None:
         return NULL
     call.error = NULL

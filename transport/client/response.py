@@ -51,7 +51,7 @@ class ResponseSession:
 
     @property
     def publication(self) -> Publication | None:
-        """Where responses go; None until the driver has set it up."""
+        """The publication for responses, None until the driver has set it up."""
         if self._publication is None and self._future.done():
             self._publication = self._future.result(0)
         return self._publication
@@ -251,7 +251,7 @@ class ResponseClient(Resource):
         return request_id
 
     def try_request(self, data: Any) -> int | None:
-        """As ``send_request`` without waiting: None when there is no room.
+        """Send a request as ``send_request``, without waiting: None when there is no room.
 
         Raises:
             ResourceClosedError: the client was closed.

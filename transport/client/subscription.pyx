@@ -105,7 +105,7 @@ cdef class Subscription(BatchSource):
         return first
 
     cdef int32_t _poll(self, int form, object target, int32_t limit, bint assemble) except -1:
-        """One turn over the images; the target is a handler, or the list that takes copies.
+        """Poll the images, each at most once, for a handler or a list that takes copies.
 
         Returns:
             How many fragments handlers were given, or how many messages were copied.
