@@ -64,6 +64,30 @@ _MACROS = tuple(
     )
 )
 
+# Functions that read JSON in their first argument, and take bytes for one text in quotes.
+_JSON_READERS = frozenset(
+    f"json_{name}"
+    for name in [
+        "array_length",
+        "contains",
+        "each",
+        "exists",
+        "extract",
+        "extract_path",
+        "extract_path_text",
+        "keys",
+        "pretty",
+        "structure",
+        "transform",
+        "transform_strict",
+        "tree",
+        "type",
+        "valid",
+        "value",
+    ]
+) | {"from_json", "from_json_strict", "json"}
+# DuckDB gives the syntax tree of a query, but none of a COPY.
+_COPY = re.compile(r"\s*copy\s*\((.*)\)\s*to\b", re.IGNORECASE | re.DOTALL)
 # DuckDB's text for an error that one of our streams raised.
 _OURS = re.compile(r"failed: [\w ]+: (.*)\. Detail: Python exception")
 
@@ -230,40 +254,52 @@ class CatalogQueries(Resource):
         return statements[0].type
 
     def _refuse_bytes_as_json(self, sql: str) -> None:
-        """Refuse ``payload->'x'``, which is ``json_extract``, and ``payload::JSON``.
+        """Refuse ``payload->'x'``, ``payload::JSON`` and functions that read JSON, on bytes.
 
         No macro can take their place.
 
         Raises:
             QueryError: the query has one of them, and no column that it names payload itself.
         """
-        with self._connection.cursor() as cursor:  # the connection streams another result
-            (text,) = cursor.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
+        copied = _COPY.match(sql)
+        query = copied[1] if copied else sql
+        try:
+            with self._connection.cursor() as cursor:  # the connection streams another result
+                (text,) = cursor.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
+            nodes: list[Any] = [json.loads(text)]
+        except self._duckdb.Error as error:
+            raise QueryError(_first_line(error)) from error
+        except RecursionError:  # hundreds of operators in a row: DuckDB itself takes them
+            return
         found = False
-        nodes: list[Any] = [json.loads(text)]
         while nodes:
             node = nodes.pop()
             if isinstance(node, list):
                 nodes += node
-                continue
-            if not isinstance(node, dict):
-                continue
-            nodes += node.values()
-            if node.get("alias") == _PAYLOAD:
-                return
-            if node.get("syntax_type") == "SINGLE_ARROW":
-                found = found or _is_payload(node["lhs"])
-            elif node.get("function_name") == "json_extract" and node["arguments"]:
-                found = found or _is_payload(node["arguments"][0]["expression"])
-            elif node.get("class") == "CAST":
-                kind = node["type_expr"].get("type_name", "")
-                found = found or (kind.upper() == "JSON" and _is_payload(node["child"]))
+            elif isinstance(node, dict):
+                nodes += node.values()
+                if _is_bytes_as_json(node):
+                    found = True
+                elif node.get("alias") == _PAYLOAD:
+                    return
         if found:
             raise QueryError(_BYTES_ARE_NO_JSON)
 
     def close(self) -> None:
         """Close the connection to DuckDB; a second call does nothing."""
         self._connection.close()
+
+
+def _is_bytes_as_json(node: dict[str, Any]) -> bool:
+    """Whether an expression of DuckDB's syntax tree takes the column of payloads for JSON."""
+    if node.get("syntax_type") == "SINGLE_ARROW":
+        return _is_payload(node["lhs"])
+    if node.get("function_name") in _JSON_READERS and node["arguments"]:
+        return _is_payload(node["arguments"][0]["expression"])
+    if node.get("class") != "CAST":
+        return False
+    kind = node.get("type_expr", {}).get("type_name", "")
+    return bool(kind.upper() == "JSON" and _is_payload(node["child"]))
 
 
 def _is_payload(node: dict[str, Any]) -> bool:

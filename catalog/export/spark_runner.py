@@ -191,17 +191,18 @@ class SparkExecutor:
         with warnings.catch_warnings(action="ignore"):  # of a pandas newer than Spark knows
             frame = self._session.createDataFrame([], _spark_schema(c.carried_schema(rows)))
         for index, rule in enumerate(job.rules):
-            self._check(frame, rule.expression, f"rules[{index}].expression", f"rule {rule.name}: ")
+            self._check(frame, rule.expression, f"rules[{index}].expression", rule)
         if job.output.date is not None:
-            self._check(frame, job.output.date, "output.date", "")
+            self._check(frame, job.output.date, "output.date")
 
-    def _check(self, frame: Any, expression: str, key: str, name: str) -> None:
+    def _check(self, frame: Any, expression: str, key: str, rule: Rule | None = None) -> None:
         from pyspark.errors import PySparkException
         from pyspark.sql import functions as f
 
+        name, kind = ("", "date") if rule is None else (f"rule {rule.name}: ", "boolean")
         try:
-            with _no_query_log():
-                _ = frame.select(f.expr(expression)).schema
+            with _no_query_log():  # beside the other columns, as in a run: an aggregate is refused
+                _ = frame.select("*", f.expr(expression).cast(kind)).schema
         except PySparkException as error:
             problem = f"{name}Spark does not understand {expression!r}: {_first_line(error)}"
             raise RuleError(self._job.path, key, problem) from error
@@ -314,16 +315,24 @@ def check_master(master: str, timeout_s: float = _REACH_S) -> None:
         return
     problem = "it names no host and port"
     hosts = places.removeprefix("https://").removeprefix("http://").split(",")
+    addresses = []
     for place in hosts:
         host, _, port = place.partition("/")[0].rpartition(":")
         try:
-            address = (host.strip("[]"), int(port))
-            with socket.create_connection(address, timeout_s / len(hosts)):
-                return
+            addresses += socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
         except ValueError:
             continue
         except OSError as error:
-            problem = error.strerror or str(error) or type(error).__name__
+            problem = error.strerror or str(error)
+    for family, kind, protocol, _, address in addresses:
+        with socket.socket(family, kind, protocol) as tried:
+            tried.settimeout(timeout_s / len(addresses))  # a host may have several addresses
+            try:
+                tried.connect(address)
+            except OSError as error:
+                problem = error.strerror or str(error) or type(error).__name__
+            else:
+                return
     raise SparkRunError(
         f"no Spark master answers at {master}: {problem}; start it, or name another one as"
         " spark.master"

@@ -123,6 +123,16 @@ ODD_SAYS = (
             "output.date",
             "Spark does not understand 'to_date(day)': [UNRESOLVED_COLUMN.WITH_SUGGESTION]",
         ),
+        (
+            ODD_RULES.replace("wrd > 3", "sum(n) > 3"),
+            "rules[1].expression",
+            "rule odd: Spark does not understand 'sum(n) > 3': [MISSING_GROUP_BY]",
+        ),
+        (
+            "",
+            "output.date",
+            "Spark does not understand 'n > 1': [DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION]",
+        ),
     ],
 )
 def test_a_dry_run_says_what_spark_says_of_an_expression(
@@ -134,7 +144,8 @@ def test_a_dry_run_says_what_spark_says_of_an_expression(
     says: str,
 ) -> None:
     numbers(0, 10).write(home / "archive")
-    output = 'date = "to_date(day)"' if key == "output.date" else ""
+    expression = says.split("'")[1]
+    output = f'date = "{expression}"' if key == "output.date" else ""
     path = with_rules(write_job(home, output=output), rule)
     job = load_job(path)
     for attempt in (lambda: plan_job(job, SparkExecutor(job, lenient)), lambda: run(path, lenient)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 
 import pytest
 from pipelines_here import numbers, write_job
@@ -37,6 +38,17 @@ def test_a_master_that_is_not_there_is_named(master: str) -> None:
     url = master.format(closed_port())
     with pytest.raises(SparkRunError, match="no Spark master answers at " + url):
         check_master(url)
+
+
+def test_the_addresses_of_a_host_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = socket.create_server(("127.0.0.1", 0), backlog=0)
+    with silent, socket.create_connection(silent.getsockname()):  # the queue is full
+        found = socket.getaddrinfo(*silent.getsockname(), type=socket.SOCK_STREAM)
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found * 4)
+        begun = time.monotonic()
+        with pytest.raises(SparkRunError, match="no Spark master answers at spark://silent:1"):
+            check_master("spark://silent:1", 1.0)
+        assert 0.9 < time.monotonic() - begun < 2.0
 
 
 def test_a_master_without_a_port_is_refused() -> None:

@@ -171,6 +171,7 @@ def prices(tmp_path: Path) -> Path:
         "f.Payload -> '$.price'",
         "payload::JSON->'price'",
         "try_cast(f.payload AS json)->>'price'",
+        "(payload::JSON)->'price'",
     ],
 )
 def test_json_in_bytes_is_no_silent_null(prices: Path, capfd, asked: str) -> None:
@@ -182,6 +183,51 @@ def test_json_in_bytes_is_no_silent_null(prices: Path, capfd, asked: str) -> Non
     code, out, _ = run(capfd, query, "--archive-dir", str(prices), "--json")
     assert code == 0
     assert [json.loads(line)["price"] for line in out.splitlines()] == ["2.5", "4"]
+
+
+@pytest.mark.parametrize("name", ["payload", "f.payload"])
+def test_a_cast_named_payload_is_still_no_silent_null(prices: Path, capfd, name: str) -> None:
+    query = f"SELECT {name}::JSON AS payload FROM frames f"
+    code, out, err = run(capfd, query, "--archive-dir", str(prices))
+    assert (code, out) == (1, "")
+    assert "these are bytes and no JSON" in err
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "json(payload)",
+        "json_type(payload)",
+        "JSON_VALUE(payload, '$.price')",
+        "json_extract_path_text(f.payload, 'price')",
+        "json_keys(payload)",
+        "json_valid(payload)",
+        """from_json(payload, '{"price": "DOUBLE"}')""",
+    ],
+)
+def test_functions_of_json_do_not_take_bytes(prices: Path, capfd, asked: str) -> None:
+    code, out, err = run(capfd, f"SELECT {asked} FROM frames f", "--archive-dir", str(prices))
+    assert (code, out) == (1, "")
+    assert "these are bytes and no JSON" in err
+    decoded = re.sub(r"(f\.)?payload", "decode(payload)", asked)
+    query = f"SELECT {decoded} AS x FROM frames WHERE position <> 128"
+    assert run(capfd, query, "--archive-dir", str(prices))[0] == 0
+
+
+def test_a_copy_writes_no_silent_null(prices: Path, tmp_path: Path, capfd) -> None:
+    target = tmp_path / "written.csv"
+    query = f"COPY (SELECT payload->'price' FROM frames) TO '{target}'"
+    allowed = ["--archive-dir", str(prices), "--allow-files", str(tmp_path)]
+    code, out, err = run(capfd, query, *allowed)
+    assert (code, out) == (1, "")
+    assert "these are bytes and no JSON" in err
+    assert not target.exists()
+
+
+def test_a_long_sum_is_counted(prices: Path, capfd) -> None:
+    query = f"SELECT {'+'.join(['1'] * 600)} AS total"
+    code, out, _ = run(capfd, query, "--archive-dir", str(prices), "--json")
+    assert (code, json.loads(out)) == (0, {"total": 600})
 
 
 def test_a_column_that_a_query_names_payload_is_its_own(prices: Path, capfd) -> None:
