@@ -147,9 +147,17 @@ class PendingRequest(Generic[T]):
         self.done = True
 
     def result(self) -> T:
-        """The result; raises the error that the request ended in."""
-        if self._error is not None:
-            raise self._error
+        """The result; raises the error that the request ended in, once.
+
+        The error is given up before it is raised. Its traceback refers to this request and to the
+        session, which would otherwise keep their logs mapped until the garbage collector runs.
+        """
+        error, self._error = self._error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error
         return self._result  # type: ignore[return-value]  # done without an error: set
 
 

@@ -103,11 +103,10 @@ class ArchiveConnection:
             self.close()
             raise
         if self._options.clock.now_ns() - self._deadline_ns > 0:
-            error = AeronTimeoutError(
-                f"Archive connect timeout: step={self.step.name}: {self._why()}"
-            )
+            # No local name has the error: its traceback would keep this connection's logs mapped.
+            text = f"Archive connect timeout: step={self.step.name}: {self._why()}"
             self.close()
-            raise error
+            raise AeronTimeoutError(text)
         return None
 
     def _why(self) -> str:

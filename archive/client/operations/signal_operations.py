@@ -120,4 +120,7 @@ class HappeningOperations(ArchiveClientBase):
             self.poll()
             error = self.conversation.usable().take_error()
         if error is not None:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # its traceback refers to this frame

@@ -353,7 +353,10 @@ class ArchiveReplay(Resource):
         """
         error: ArchiveError | None = self._conversation.take_error(self.correlation_id)
         if error is not None:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # its traceback refers to this frame
 
     def stop(self) -> None:
         """Ask the archive to end the replay, without waiting for its answer, and close."""
