@@ -1,0 +1,441 @@
+"""``recording.log``: the terms of a node's log, and its snapshots (spec cluster 3).
+
+A cluster folder holds no log and no snapshot itself: each is a recording of the node's archive, and
+the entries here say which. One thread, that of the consensus module, writes the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from pathlib import Path
+
+from aerolog.cluster.files.layout import (
+    ENDPOINT_LENGTH_MAX,
+    ENDPOINT_OFFSET,
+    ENTRY,
+    ENTRY_ALIGNMENT,
+    ENTRY_FIELDS,
+    INVALID_FLAG,
+    RECORDING_LOG_NAME,
+    REMOVED,
+)
+from aerolog.cluster.protocol import NULL_VALUE
+from aerolog.transport.errors import ConfigurationError, FileFormatError
+from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.protocol.fixed_layout import align, offsets
+from aerolog.transport.resource import Resource
+
+_AT = offsets(ENTRY_FIELDS)
+
+
+class EntryType(IntEnum):
+    """What an entry stands for."""
+
+    TERM = 0
+    SNAPSHOT = 1
+    STANDBY_SNAPSHOT = 2
+
+
+# Terms stand before the snapshots taken in them, and standby snapshots before a node's own.
+_RANK = {EntryType.TERM: 0, EntryType.STANDBY_SNAPSHOT: 1, EntryType.SNAPSHOT: 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEntry:
+    """An entry of a recording log.
+
+    Attributes:
+        recording_id: the recording that holds the log or the snapshot.
+        leadership_term_id: the term, or the term in which the snapshot was taken.
+        term_base_log_position: where that term starts in the log, bytes.
+        log_position: where a term ends, -1 while it is open; or where a snapshot was taken.
+        timestamp: when the term began or the snapshot was taken, in the cluster's time unit.
+        service_id: the service of a snapshot, -1 for the consensus module and for terms.
+        type: what the entry stands for.
+        is_valid: whether the entry counts; an invalidated one stays in the file.
+        archive_endpoint: the archive of a standby snapshot, ASCII; empty for others.
+        index: the number of the entry in the file, from 0.
+        offset: where the entry lies in the file, bytes; -1 for one that is not in it yet.
+    """
+
+    recording_id: int
+    leadership_term_id: int
+    term_base_log_position: int
+    log_position: int
+    timestamp: int
+    service_id: int = NULL_VALUE
+    type: EntryType
+    is_valid: bool = True
+    archive_endpoint: str = ""
+    index: int = 0
+    offset: int = -1
+
+    @property
+    def length(self) -> int:
+        """Bytes that the entry takes in the file, a multiple of 64."""
+        text = len(self.archive_endpoint) + 4 if self.archive_endpoint else 0
+        return align(ENDPOINT_OFFSET + text, ENTRY_ALIGNMENT)
+
+    @property
+    def order(self) -> tuple[int, int, int, int, int]:
+        """What entries are sorted by; those with the same value keep the order of the file."""
+        rank = _RANK[self.type]
+        behind = (0, 0) if self.type == EntryType.TERM else (self.log_position, -self.service_id)
+        return (self.leadership_term_id, self.term_base_log_position, rank, *behind)
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Term, base and position, which all entries of one snapshot have in common."""
+        return (self.leadership_term_id, self.term_base_log_position, self.log_position)
+
+    def encode(self) -> bytes:
+        """Encode the entry, with its padding.
+
+        Raises:
+            ConfigurationError: the endpoint is not ASCII, longer than 4,044 characters, absent from
+                a standby snapshot, or present elsewhere.
+        """
+        if (self.type == EntryType.STANDBY_SNAPSHOT) != bool(self.archive_endpoint):
+            raise ConfigurationError(
+                f"an archive endpoint belongs to standby snapshots, and only to them:"
+                f" type={self.type.name} archiveEndpoint={self.archive_endpoint!r}"
+            )
+        if len(self.archive_endpoint) > ENDPOINT_LENGTH_MAX or not self.archive_endpoint.isascii():
+            raise ConfigurationError(
+                f"an archive endpoint has at most {ENDPOINT_LENGTH_MAX} ASCII characters:"
+                f" {len(self.archive_endpoint)} characters given"
+            )
+        stored = self.type - (0 if self.is_valid else INVALID_FLAG)
+        values = (getattr(self, field.name) for field in ENTRY_FIELDS[:-1])
+        text = self.archive_endpoint.encode("ascii")
+        data = ENTRY.pack(*values, stored)
+        if text:
+            data += len(text).to_bytes(4, "little") + text
+        return data.ljust(self.length, b"\0")
+
+
+def read_recording_log(data: bytes, path: str = RECORDING_LOG_NAME) -> tuple[list[LogEntry], int]:
+    """Read the entries of a recording log, in the order of the file.
+
+    An entry whose end was not written is left out, as a power failure leaves one.
+
+    Args:
+        data: the bytes of the file.
+        path: the file's path, for messages.
+
+    Returns:
+        The entries without those that were removed, and where the next entry is to be written.
+
+    Raises:
+        FileFormatError: the bytes are not those of a recording log.
+    """
+    entries: list[LogEntry] = []
+    at = index = 0
+    while len(data) - at > ENDPOINT_OFFSET:
+        *numbers, stored = ENTRY.unpack_from(data, at)
+        kind = stored & (INVALID_FLAG - 1) if stored != REMOVED else REMOVED
+        if kind not in (*EntryType, REMOVED):
+            raise FileFormatError(
+                f"unknown entry type in recording log: {path} at offset {at + _AT['type']}:"
+                f" {stored}; restore the file from a copy"
+            )
+        endpoint = ""
+        length = ENTRY_ALIGNMENT
+        if kind == EntryType.STANDBY_SNAPSHOT:
+            found = _endpoint(data, at, path)
+            if found is None:
+                break
+            endpoint = found
+            length = align(ENDPOINT_OFFSET + 4 + len(found), ENTRY_ALIGNMENT)
+        if kind != REMOVED:
+            values = dict(zip((field.name for field in ENTRY_FIELDS), numbers, strict=False))
+            entries.append(
+                LogEntry(
+                    **values,
+                    type=EntryType(kind),
+                    is_valid=stored >= 0,
+                    archive_endpoint=endpoint,
+                    index=index,
+                    offset=at,
+                )
+            )
+        index += 1
+        at += length
+    return entries, at
+
+
+def _endpoint(data: bytes, at: int, path: str) -> str | None:
+    """Return the text of the entry at an offset, None when the file ends within it."""
+    start = at + ENDPOINT_OFFSET + 4
+    if len(data) < start:
+        return None
+    length = int.from_bytes(data[start - 4 : start], "little")
+    if length > ENDPOINT_LENGTH_MAX:
+        raise FileFormatError(
+            f"archive endpoint of a recording log's entry is too long: {path} at offset"
+            f" {start - 4}: {length}; restore the file from a copy"
+        )
+    if len(data) < start + length:
+        return None
+    return data[start : start + length].decode("ascii", "replace")
+
+
+class RecordingLog(Resource):
+    """The recording log of a cluster folder, with its entries in memory.
+
+    Attributes:
+        path: path of the file.
+        entries: all entries, invalidated ones too, in the order of terms and positions.
+
+    Args:
+        cluster_dir: the cluster's folder, which exists.
+        create: create the file where it is missing.
+        sync_level: how much an appended entry is forced to the disk: 0 not, 1 data, 2 all.
+        files: the file system to use.
+
+    Raises:
+        FileNotFoundError: the file is missing and ``create`` is not set.
+        FileFormatError: the file is damaged, or its terms name several recordings.
+    """
+
+    def __init__(
+        self,
+        cluster_dir: str | Path,
+        *,
+        create: bool = False,
+        sync_level: int = 1,
+        files: FileSystem | None = None,
+    ) -> None:
+        files = files or RealFileSystem()
+        self.path = str(Path(cluster_dir) / RECORDING_LOG_NAME)
+        self._sync_level = sync_level
+        is_new = create and not files.exists(self.path)
+        self._file = files.open_data_file(self.path, writable=True, create=create)
+        self.entries: list[LogEntry] = []
+        self._end = self._next_index = 0
+        self._is_torn = False
+        try:
+            if is_new:
+                files.sync_dir(str(cluster_dir))
+            self.reload()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def reload(self) -> None:
+        """Read the file again.
+
+        Raises:
+            FileFormatError: the file is damaged, or its terms name several recordings.
+        """
+        data = self._file.read_at(self._file.file_size(), 0)
+        entries, self._end = read_recording_log(data, self.path)
+        self._is_torn = len(data) > self._end
+        ids = {entry.recording_id for entry in entries if _is_valid_term(entry)}
+        if len(ids) > 1:
+            raise FileFormatError(
+                f"terms in {self.path} name several recordings as the log: {sorted(ids)}; a node"
+                " has one log, so restore the file from a copy"
+            )
+        self._next_index = entries[-1].index + 1 if entries else 0
+        self.entries = sorted(entries, key=lambda entry: entry.order)
+
+    @property
+    def last_term(self) -> LogEntry | None:
+        """The last valid entry of a term, None before the first term."""
+        return next((entry for entry in reversed(self.entries) if _is_valid_term(entry)), None)
+
+    def term(self, leadership_term_id: int) -> LogEntry | None:
+        """Return the valid entry of a term, None when the log does not know it."""
+        return next(
+            (
+                entry
+                for entry in reversed(self.entries)
+                if _is_valid_term(entry) and entry.leadership_term_id == leadership_term_id
+            ),
+            None,
+        )
+
+    def append(self, entry: LogEntry) -> LogEntry:
+        """Write a term or a part of a snapshot; its index and offset are chosen here.
+
+        A snapshot at the term, position and service of an invalidated one takes its place.
+
+        Returns:
+            The entry as it stands in the file.
+
+        Raises:
+            ConfigurationError: the endpoint does not fit the type, or a term names another
+                recording than the terms before it.
+        """
+        last = self.last_term
+        if entry.type == EntryType.TERM and last and last.recording_id != entry.recording_id:
+            raise ConfigurationError(
+                f"invalid recordingId={entry.recording_id}, the log of {self.path} is recording"
+                f" {last.recording_id}"
+            )
+        entry = replace(entry, index=self._next_index, offset=self._end)
+        old = self._invalidated_twin(entry)
+        if old is not None:
+            entry = replace(entry, index=old.index, offset=old.offset)
+        data = entry.encode()
+        if self._is_torn:
+            # What a cut append left could be read as an entry behind a shorter one.
+            self._file.set_length(self._end)
+            self._is_torn = False
+        self._write(data, entry.offset)
+        if old is None:
+            self._end += entry.length
+            self._next_index += 1
+        else:
+            self.entries.remove(old)
+        self.entries.append(entry)
+        self.entries.sort(key=lambda found: (*found.order, found.index))
+        return entry
+
+    def _invalidated_twin(self, entry: LogEntry) -> LogEntry | None:
+        if entry.type == EntryType.TERM:
+            return None
+        wanted = (entry.type, entry.service_id, entry.place, entry.length)
+        for old in self.entries:
+            if not old.is_valid and (old.type, old.service_id, old.place, old.length) == wanted:
+                return old
+        return None
+
+    def commit_log_position(self, leadership_term_id: int, log_position: int) -> None:
+        """Store where a term ended.
+
+        Args:
+            leadership_term_id: a term in the log.
+            log_position: its end in the log, bytes.
+
+        Raises:
+            ConfigurationError: the log has no valid entry of that term.
+        """
+        entry = self.term(leadership_term_id)
+        if entry is None:
+            raise ConfigurationError(f"unknown leadershipTermId={leadership_term_id}: {self.path}")
+        if entry.log_position == log_position:
+            return
+        data = log_position.to_bytes(8, "little", signed=True)
+        self._write(data, entry.offset + _AT["log_position"])
+        self._exchange(entry, replace(entry, log_position=log_position))
+
+    def invalidate(self, entry: LogEntry) -> None:
+        """Mark an entry of this log as one that does not count."""
+        stored = (entry.type - INVALID_FLAG).to_bytes(4, "little", signed=True)
+        self._write(stored, entry.offset + _AT["type"])
+        self._exchange(entry, replace(entry, is_valid=False))
+
+    def invalidate_latest_snapshot(self) -> bool:
+        """Invalidate all entries of the newest complete snapshot.
+
+        Returns:
+            Whether there was one that was valid.
+        """
+        found = self.latest_snapshot()
+        for entry in found:
+            self.invalidate(entry)
+        return bool(found)
+
+    def latest_snapshot(self, service_count: int | None = None) -> list[LogEntry]:
+        """Return the newest complete snapshot.
+
+        Args:
+            service_count: how many services the node has, 0 or more; None takes as many as the
+                snapshot has.
+
+        Returns:
+            The module's entry, then those of services 0, 1 and so on; empty without a snapshot.
+        """
+        for at in range(len(self.entries) - 1, -1, -1):
+            module = self.entries[at]
+            if not _is_valid_snapshot(module) or module.service_id != NULL_VALUE:
+                continue
+            found = [module]
+            for entry in reversed(self.entries[:at]):
+                if not _is_valid_snapshot(entry) or entry.place != module.place:
+                    break
+                if entry.service_id != len(found) - 1:
+                    break
+                found.append(entry)
+            if service_count is None:
+                return found
+            if len(found) > service_count:
+                return found[: service_count + 1]
+        return []
+
+    def _exchange(self, old: LogEntry, new: LogEntry) -> None:
+        self.entries[self.entries.index(old)] = new
+
+    def _write(self, data: bytes, offset: int) -> None:
+        self._file.write_at(data, offset)
+        if self._sync_level > 0:
+            self._file.flush(self._sync_level)
+
+
+def _is_valid_term(entry: LogEntry) -> bool:
+    return entry.is_valid and entry.type == EntryType.TERM
+
+
+def _is_valid_snapshot(entry: LogEntry) -> bool:
+    return entry.is_valid and entry.type == EntryType.SNAPSHOT
+
+
+def sort_recording_log(cluster_dir: str | Path, files: FileSystem | None = None) -> bool:
+    """Rewrite the recording log of a node that is stopped, in the order of terms and positions.
+
+    Returns:
+        False when the file was in that order already; nothing is written then.
+
+    Raises:
+        FileNotFoundError: the folder has no recording log.
+        FileFormatError: the file is damaged.
+    """
+    files = files or RealFileSystem()
+    with RecordingLog(cluster_dir, files=files) as log:
+        entries = log.entries
+    if all(entry.index == index for index, entry in enumerate(entries)):
+        return False
+    _rewrite(cluster_dir, entries, files)
+    return True
+
+
+def seed_recording_log(cluster_dir: str | Path, files: FileSystem | None = None) -> bool:
+    """Keep of a stopped node's recording log its newest snapshot, as one at the log's start.
+
+    The old file is kept as ``recording.log.bak``.
+
+    Returns:
+        False when there is no valid snapshot; nothing is written then.
+
+    Raises:
+        FileNotFoundError: the folder has no recording log.
+        FileFormatError: the file is damaged.
+    """
+    files = files or RealFileSystem()
+    with RecordingLog(cluster_dir, files=files) as log:
+        found = log.latest_snapshot()
+    if not found:
+        return False
+    path = str(Path(cluster_dir) / RECORDING_LOG_NAME)
+    files.write_bytes(f"{path}.bak", files.read_bytes(path))
+    seeds = [replace(entry, term_base_log_position=0, log_position=0) for entry in found]
+    _rewrite(cluster_dir, seeds[::-1], files)
+    return True
+
+
+def _rewrite(cluster_dir: str | Path, entries: list[LogEntry], files: FileSystem) -> None:
+    """Replace the file by one with these entries, so that a power failure leaves one of the two."""
+    path = str(Path(cluster_dir) / RECORDING_LOG_NAME)
+    with files.open_data_file(f"{path}.tmp", writable=True, create=True) as file:
+        file.set_length(0)
+        file.write_at(b"".join(entry.encode() for entry in entries), 0)
+        file.flush()
+    files.rename(f"{path}.tmp", path)
+    files.sync_dir(str(cluster_dir))
