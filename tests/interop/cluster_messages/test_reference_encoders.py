@@ -1,0 +1,76 @@
+"""Every message of the cluster: the reference's encoders make the same bytes of the same fields."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import peer
+import pytest
+
+from aerolog.cluster import protocol as cp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.transport.protocol.sbe import Layout
+
+pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference")]
+
+RANGES = {"b": 2**7, "B": 2**8, "i": 2**31, "q": 2**63}
+
+
+def camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+def values_of(layout: Layout, entries: int, number: Iterator[int]) -> dict[str, Any]:
+    """Values that differ from field to field, of both signs and with every byte in use."""
+    values: dict[str, Any] = {}
+    for field in layout.fixed:
+        at = next(number)
+        if field.enum is not None:
+            values[field.name] = list(field.enum)[at % len(field.enum)]
+        else:
+            value = at * 0x9E37_79B9_7F4A_7C15 % RANGES[field.kind.code]
+            values[field.name] = -value if at % 2 and field.kind.code != "B" else value
+    for group in layout.groups:
+        made = group.entry
+        values[group.name] = tuple(
+            made(**values_of(made.LAYOUT, entries, number)) for _ in range(entries)
+        )
+    for var in layout.var:
+        text = f"{var.name} {next(number)}" * entries
+        values[var.name] = text if var.is_text else text.encode() + bytes(range(256)) * entries
+    return values
+
+
+def words_of(layout: Layout, record: object) -> Iterator[str]:
+    """The fields of a message by name, as the Java program takes them."""
+    for field in layout.fixed:
+        yield f"f {camel(field.name)} {int(getattr(record, field.name))}"
+    for group in layout.groups:
+        entries = getattr(record, group.name)
+        yield f"g {camel(group.name)} {len(entries)}"
+        for entry in entries:
+            yield "n"
+            yield from words_of(group.entry.LAYOUT, entry)
+        yield "m"
+    for var in layout.var:
+        value = getattr(record, var.name)
+        yield f"v {camel(var.name)} {(value.encode() if var.is_text else value).hex()}"
+
+
+@pytest.mark.parametrize("entries", [0, 1, 3])
+def test_all_messages_are_encoded_alike(entries: int) -> None:
+    number = count(1 + entries)
+    messages = [
+        kind(**values_of(kind.LAYOUT, entries, number)) for _, kind in sorted(cp.MESSAGES.items())
+    ]
+    lines = [" ".join([m.LAYOUT.name, *words_of(m.LAYOUT, m)]) for m in messages]
+    theirs = peer.java_tool("ClusterMessages", stdin="\n".join(lines) + "\n").split()
+    assert len(theirs) == len(messages) == 54
+    for message, encoded in zip(messages, theirs, strict=True):
+        assert message.encode().hex() == encoded, message.LAYOUT.name
+        assert cp.decode(bytes.fromhex(encoded)) == message
