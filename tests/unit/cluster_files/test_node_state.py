@@ -86,6 +86,7 @@ def test_any_bytes_are_a_state_or_a_typed_error(data: bytes) -> None:
     for content in (data, b"\0\3\0\0\0\0\0\0" + data):
         files.write_bytes("/c/node-state.dat", content)
         try:
-            NodeStateFile("/c", files=files)
+            state = NodeStateFile("/c", files=files)
         except FileFormatError:
             continue
+        assert len(state.candidate_term) == 3
