@@ -1,4 +1,4 @@
-"""Messages of a cluster: SBE schema 111, version 16 (spec cluster 6, 7).
+"""Messages of a cluster: SBE schema 111, version 16 (spec cluster 6, 7), and heads of mark files.
 
 A message is a slotted dataclass with ``encode()``; ``decode(buffer)`` gives one back.
 """
@@ -36,6 +36,11 @@ from aerolog.cluster.protocol.log_events import (
     SessionCloseEvent,
     SessionOpenEvent,
     TimerEvent,
+)
+from aerolog.cluster.protocol.mark_header import (
+    MARK_SCHEMA,
+    ClusterComponentType,
+    MarkFileHeader,
 )
 from aerolog.cluster.protocol.schema import (
     APPEND_POSITION_FLAG_CATCHUP,
@@ -117,6 +122,7 @@ __all__ = [
     "CLUSTER_ACTION_FLAGS_STANDBY_SNAPSHOT",
     "CONSENSUS_PROTOCOL_VERSION",
     "HEADER_LENGTH",
+    "MARK_SCHEMA",
     "MESSAGES",
     "MODULE_SNAPSHOT_TYPE_ID",
     "NULL_POSITION",
@@ -145,6 +151,7 @@ __all__ = [
     "CloseSession",
     "ClusterAction",
     "ClusterActionRequest",
+    "ClusterComponentType",
     "ClusterMembers",
     "ClusterMembersChange",
     "ClusterMembersExtendedResponse",
@@ -159,6 +166,7 @@ __all__ = [
     "HeartbeatResponse",
     "JoinCluster",
     "JoinLog",
+    "MarkFileHeader",
     "MemberEntry",
     "MembershipChangeEvent",
     "Message",

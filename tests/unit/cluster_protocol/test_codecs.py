@@ -144,3 +144,14 @@ def test_an_entry_that_does_not_fit_is_refused_by_name() -> None:
     message = cp.SnapshotRecordings(correlation_id=1, snapshots=(entry,), member_endpoints="")
     with pytest.raises(MessageFormatError, match="SnapshotEntry cannot be encoded"):
         message.encode()
+
+
+@given(messages_in(cp.MARK_SCHEMA), st.data())
+def test_the_head_of_a_mark_file_is_read_whole_or_refused(
+    head: cp.Message, data: st.DataObject
+) -> None:
+    encoded = head.encode()
+    assert head.LAYOUT.block_length == 128
+    assert cp.MARK_SCHEMA.decode(encoded) == head
+    with pytest.raises(MessageFormatError):
+        cp.MARK_SCHEMA.decode(encoded[: data.draw(st.integers(0, len(encoded) - 1))])

@@ -1,6 +1,5 @@
 import org.agrona.ExpandableArrayBuffer;
 import org.agrona.MutableDirectBuffer;
-import io.aeron.cluster.codecs.MessageHeaderEncoder;
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -9,7 +8,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 
 /**
- * Encodes messages of the cluster's schema with the reference's encoders. A message is a line of words: its name, then
+ * Encodes messages of the cluster's schemas with the reference's encoders. A message is a line of words: its name in
+ * the package of the encoders, then
  * "f NAME VALUE" for a fixed field, "v NAME HEX" for variable data, "g NAME COUNT" for a group, "n" for the next entry
  * of the group, and "m" when the group is done. Its bytes are printed in hexadecimal.
  */
@@ -41,8 +41,9 @@ public final class ClusterMessages
         final MutableDirectBuffer buffer = new ExpandableArrayBuffer();
         final Class<?> type = Class.forName(PACKAGE + words[0] + "Encoder");
         final Object message = type.getDeclaredConstructor().newInstance();
-        type.getMethod("wrapAndApplyHeader", MutableDirectBuffer.class, int.class, MessageHeaderEncoder.class)
-            .invoke(message, buffer, 0, new MessageHeaderEncoder());
+        final Class<?> header = Class.forName(type.getPackageName() + ".MessageHeaderEncoder");
+        type.getMethod("wrapAndApplyHeader", MutableDirectBuffer.class, int.class, header)
+            .invoke(message, buffer, 0, header.getDeclaredConstructor().newInstance());
         Object target = message;
         int i = 1;
         while (i < words.length)
