@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WINGS = ("transport", "archive", "cluster", "catalog")
+WINGS = ("transport", "archive", "catalog")  # those with native modules
 HEAP_TYPE = 1 << 9
 # Agents hold sessions by address; whoever adds one keeps it alive.
 KEPT: list[list[tuple[Any, ...]]] = []
