@@ -1,0 +1,21 @@
+"""The client of a cluster: sessions, ingress and egress (spec cluster 8)."""
+
+from aerolog.cluster.client.aeron_cluster import AeronCluster, AsyncAeronCluster
+from aerolog.cluster.client.cluster_session import ClientState, EgressMessage
+from aerolog.cluster.client.options import ClusterClientOptions
+from aerolog.cluster.errors import (
+    ClusterAuthenticationError,
+    ClusterError,
+    SessionClosedError,
+)
+
+__all__ = [
+    "AeronCluster",
+    "AsyncAeronCluster",
+    "ClientState",
+    "ClusterAuthenticationError",
+    "ClusterClientOptions",
+    "ClusterError",
+    "EgressMessage",
+    "SessionClosedError",
+]

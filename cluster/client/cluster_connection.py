@@ -1,0 +1,210 @@
+"""Connecting to a cluster, step by step (spec cluster 8).
+
+`ClusterConnection.poll` never waits, so that a duty cycle or an event loop can turn it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from aerolog._version import __version__
+from aerolog.archive.client.connection import give_up
+from aerolog.cluster.client.cluster_session import ClusterSession, egress_messages
+from aerolog.cluster.client.ingress import IngressPublications
+from aerolog.cluster.client.options import parse_endpoints
+from aerolog.cluster.errors import ClusterAuthenticationError, ClusterError
+from aerolog.cluster.protocol import (
+    Challenge,
+    ChallengeResponse,
+    EventCode,
+    SessionConnectRequest,
+    SessionEvent,
+)
+from aerolog.transport.errors import AeronTimeoutError
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from aerolog.cluster.client.ingress import Ingress
+    from aerolog.cluster.client.options import ClusterClientOptions
+    from aerolog.cluster.protocol import Message
+    from aerolog.transport.client import Aeron
+    from aerolog.transport.client.subscription import Subscription
+
+Steps = Generator[None, None, ClusterSession]
+
+
+class ConnectStep(IntEnum):
+    """The steps of connecting; the numbers are the reference's."""
+
+    CREATE_EGRESS_SUBSCRIPTION = -1
+    CREATE_INGRESS_PUBLICATIONS = 0
+    AWAIT_PUBLICATION_CONNECTED = 1
+    SEND_MESSAGE = 2
+    POLL_RESPONSE = 3
+    CONCLUDE_CONNECT = 4
+    DONE = 5
+
+
+class ClusterConnection:
+    """A session with a cluster that is being made.
+
+    Attributes:
+        step: the step that it has reached.
+    """
+
+    def __init__(self, aeron: Aeron, options: ClusterClientOptions) -> None:
+        self.step = ConnectStep.CREATE_EGRESS_SUBSCRIPTION
+        self._aeron = aeron
+        self._options = options
+        self._deadline_ns = options.clock.now_ns() + options.message_timeout_ns
+        self._adding: Future[Subscription] | None = None
+        self._subscription: Subscription | None = None
+        self._ingress = IngressPublications(aeron, options)
+        self._steps = self._run()
+
+    def poll(self) -> ClusterSession | None:
+        """Do what can be done now; returns the session once it is open, None before.
+
+        Raises:
+            AeronTimeoutError: not connected within the message timeout.
+            ClusterError: the cluster refused the session.
+            RegistrationError: the driver refused a channel.
+        """
+        try:
+            next(self._steps)
+        except StopIteration as done:
+            session: ClusterSession = done.value
+            return session
+        except BaseException:
+            self.close()
+            raise
+        if self._options.clock.now_ns() - self._deadline_ns > 0:
+            # No local name has the error: its traceback would keep this connection's logs mapped.
+            text = f"cluster connect timeout: step={self.step.name}: {self._why()}"
+            self.close()
+            raise AeronTimeoutError(text)
+        return None
+
+    def _why(self) -> str:
+        """What did not come, from whom, and what to do."""
+        options = self._options
+        places = options.ingress_endpoints or options.ingress_channel
+        driver = f"the media driver in {self._aeron.aeron_dir}"
+        if self.step < ConnectStep.AWAIT_PUBLICATION_CONNECTED:
+            return f"{driver} did not add the streams in time: try again"
+        if self.step == ConnectStep.AWAIT_PUBLICATION_CONNECTED:
+            return (
+                f"{driver} is there, but no member of a cluster on {places} stream"
+                f" {options.ingress_stream_id}: start one, or name the endpoints of another"
+            )
+        return (
+            f"a member is on {places}, but its answer did not come to {options.egress_channel}"
+            f" stream {options.egress_stream_id}: see whether the cluster has a leader, and whether"
+            " it can send there"
+        )
+
+    def close(self) -> None:
+        """Give up: the streams are closed."""
+        self._steps.close()
+        if self._adding is not None:
+            give_up(self._adding)
+            self._adding = None
+        self._ingress.close()
+        if self._subscription is not None:
+            self._subscription.close()
+
+    def _run(self) -> Steps:
+        options = self._options
+        channel = ChannelUri.parse(options.egress_channel)
+        if channel.is_udp:
+            channel = channel.put("rejoin", "false")
+        self._adding = self._aeron.add_subscription_async(str(channel), options.egress_stream_id)
+        while not self._adding.done():
+            yield
+        subscription = self._subscription = self._adding.result(0)
+        self._adding = None
+        self.step = ConnectStep.CREATE_INGRESS_PUBLICATIONS
+        endpoints = options.endpoints()
+        self._ingress.add(endpoints)
+        while True:
+            self.step = ConnectStep.AWAIT_PUBLICATION_CONNECTED
+            while (found := self._ingress.connected()) is None:
+                yield
+            member, publication = found
+            while (response_channel := self._resolved(subscription, channel)) is None:
+                yield
+            answer = yield from self._ask(subscription, publication, response_channel)
+            if answer.code != EventCode.REDIRECT:
+                break
+            endpoints = parse_endpoints(answer.detail)
+            leader = (
+                {answer.leader_member_id: endpoints[answer.leader_member_id]}
+                if (answer.leader_member_id in endpoints)
+                else endpoints
+            )
+            self._ingress.close()
+            self._ingress.add(leader)
+        _check_ok(answer)
+        self.step = ConnectStep.DONE
+        return ClusterSession(
+            self._aeron, options, subscription, self._ingress.keep(member), endpoints, answer
+        )
+
+    @staticmethod
+    def _resolved(subscription: Subscription, channel: ChannelUri) -> str | None:
+        """The egress channel with the port that the system chose, None while not known."""
+        return subscription.resolved_channel if channel.is_udp else str(channel)
+
+    def _ask(
+        self, subscription: Subscription, publication: Ingress, response_channel: str
+    ) -> Generator[None, None, SessionEvent]:
+        """Send the connect request, and the answer to a challenge; return what ends them."""
+        options = self._options
+        correlation_id = self._aeron.next_correlation_id()
+        request: Message = SessionConnectRequest(
+            correlation_id=correlation_id,
+            response_stream_id=options.egress_stream_id,
+            response_channel=response_channel,
+            encoded_credentials=options.encoded_credentials(),
+            client_info=f"name={options.name} version={__version__} commit=aerolog",
+        )
+        while True:
+            self.step = ConnectStep.SEND_MESSAGE
+            encoded = request.encode()
+            while not publication.offer(encoded) > 0:
+                yield
+            self.step = ConnectStep.POLL_RESPONSE
+            answer = yield from self._await(subscription, correlation_id)
+            if isinstance(answer, SessionEvent):
+                return answer
+            correlation_id = self._aeron.next_correlation_id()
+            request = ChallengeResponse(
+                correlation_id=correlation_id,
+                cluster_session_id=answer.cluster_session_id,
+                encoded_credentials=options.answer_challenge(answer.encoded_challenge),
+            )
+
+    @staticmethod
+    def _await(
+        subscription: Subscription, correlation_id: int
+    ) -> Generator[None, None, SessionEvent | Challenge]:
+        while True:
+            for _, message in egress_messages(subscription, 1):
+                if (
+                    isinstance(message, SessionEvent | Challenge)
+                    and message.correlation_id == correlation_id
+                ):
+                    return message
+            yield
+
+
+def _check_ok(answer: SessionEvent) -> None:
+    """Raise what the cluster said, unless it said OK."""
+    if answer.code == EventCode.AUTHENTICATION_REJECTED:
+        raise ClusterAuthenticationError(answer.detail or "session failed authentication")
+    if answer.code != EventCode.OK:
+        raise ClusterError(f"{answer.detail or answer.code.name}")

@@ -1,0 +1,349 @@
+"""A client's session with a cluster: what it sends and what comes back (spec cluster 8)."""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from enum import Enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from aerolog.cluster.client.ingress import IngressPublications
+from aerolog.cluster.client.options import parse_endpoints
+from aerolog.cluster.errors import ClusterError, SessionClosedError
+from aerolog.cluster.protocol import (
+    SCHEMA,
+    AdminRequest,
+    AdminResponse,
+    EventCode,
+    NewLeaderEvent,
+    SessionCloseRequest,
+    SessionEvent,
+    SessionKeepAlive,
+    SessionMessageHeader,
+)
+from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.errors import MessageFormatError
+from aerolog.transport.protocol.sbe import HEADER, HEADER_LENGTH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.archive.client.caller import Parts, Steps
+    from aerolog.cluster.client.ingress import Ingress
+    from aerolog.cluster.client.options import ClusterClientOptions
+    from aerolog.cluster.protocol import Message
+    from aerolog.transport.client import Aeron
+    from aerolog.transport.client.claim import BufferClaim
+    from aerolog.transport.client.message import Message as StreamMessage
+    from aerolog.transport.client.subscription import Subscription
+    from aerolog.transport.protocol.sbe import Buffer
+
+FRAGMENT_LIMIT: Final = 10
+#: Bytes before the application's own in each message: the SBE header and SessionMessageHeader.
+SESSION_HEADER_LENGTH: Final = HEADER_LENGTH + SessionMessageHeader.LAYOUT.block_length
+_SESSION_HEADER: Final = struct.Struct("<qqq")
+#: A client waits for a new leader so many times the heartbeat timeout that it was told.
+_LEADER_PATIENCE: Final = 2
+
+
+class ClientState(Enum):
+    """The states of a session, as its client knows them."""
+
+    CONNECTED = "connected"
+    AWAIT_NEW_LEADER = "await new leader"
+    AWAIT_NEW_LEADER_CONNECTION = "await new leader connection"
+    CLOSED = "closed"
+
+
+class EgressMessage(NamedTuple):
+    """A message of a service to this session.
+
+    Attributes:
+        data: what the service sent.
+        timestamp: the cluster's time of the event that the service answered, in its time unit.
+        leadership_term_id: the leader's term.
+    """
+
+    data: bytes
+    timestamp: int
+    leadership_term_id: int
+
+
+def egress_messages(
+    subscription: Subscription, limit: int
+) -> Iterator[tuple[StreamMessage, Message]]:
+    """Poll egress: each message of the schema, decoded, with the message that it came in.
+
+    Bytes that are no message of the schema are skipped, since anybody may publish there.
+    """
+    if subscription.closed:
+        return
+    for received in subscription.poll_messages(limit):
+        try:
+            message = SCHEMA.decode(received.data)
+        except MessageFormatError:
+            continue
+        if message is not None:
+            yield received, message
+
+
+class ClusterSession:
+    """An open session.
+
+    Attributes:
+        session_id: the cluster's id of it.
+        leadership_term_id: the leader's term, which each message carries.
+        leader_member_id: the leader.
+        state: what the client knows of it.
+        close_reason: why it has ended, empty before.
+        uncertain: how many offers were accepted by the ingress of a leader that was lost. Each of
+            them may have reached the log, or not.
+    """
+
+    def __init__(
+        self,
+        aeron: Aeron,
+        options: ClusterClientOptions,
+        subscription: Subscription,
+        publication: Ingress,
+        endpoints: dict[int, str],
+        opened: SessionEvent,
+    ) -> None:
+        self._aeron = aeron
+        self._options = options
+        self.subscription = subscription
+        self.publication = publication
+        self.endpoints = endpoints
+        self.session_id = opened.cluster_session_id
+        self.leadership_term_id = opened.leadership_term_id
+        self.leader_member_id = opened.leader_member_id
+        heartbeat_ns = opened.leader_heartbeat_timeout_ns
+        self._patience_ns = _LEADER_PATIENCE * heartbeat_ns if heartbeat_ns > 0 else 0
+        self._patience_ns = self._patience_ns or 2 * options.message_timeout_ns
+        self.state = ClientState.CONNECTED
+        self.close_reason = ""
+        self.uncertain = 0
+        self._offered = 0
+        self._deadline_ns = 0
+        self._ingress: IngressPublications | None = None
+        self._received: deque[EgressMessage] = deque()
+        self._admin: dict[int, AdminResponse] = {}
+        self._set_header()
+
+    def _set_header(self) -> None:
+        header = SessionMessageHeader(
+            leadership_term_id=self.leadership_term_id, cluster_session_id=self.session_id
+        )
+        self._header = header.encode()
+        self._keep_alive = SessionKeepAlive(
+            leadership_term_id=self.leadership_term_id, cluster_session_id=self.session_id
+        ).encode()
+
+    # -- ingress ---------------------------------------------------------------------------------
+
+    def offer(self, data: Buffer) -> int | OfferStatus:
+        """Offer a message to the leader, without waiting; see ``Publication.offer``."""
+        if self.state is not ClientState.CONNECTED:
+            return self._refusal()
+        result = self.publication.offer_parts((self._header, data))
+        self._offered += result > 0
+        return result
+
+    def try_claim(self, length: int) -> BufferClaim | OfferStatus:
+        """Claim room for a message of ``length`` bytes behind the session's header.
+
+        The claim's buffer has the header, which is filled in, in its first 32 bytes.
+        """
+        if self.state is not ClientState.CONNECTED:
+            return self._refusal()
+        claim = self.publication.try_claim(SESSION_HEADER_LENGTH + length)
+        if claim:
+            claim.buffer[:SESSION_HEADER_LENGTH] = self._header
+            self._offered += 1
+        return claim
+
+    def keep_alive(self) -> bool:
+        """Say that the client is there; returns whether the leader's ingress took it."""
+        if self.state is not ClientState.CONNECTED:
+            return False
+        return self.publication.offer(self._keep_alive) > 0
+
+    def _refusal(self) -> OfferStatus:
+        return OfferStatus.CLOSED if self.state is ClientState.CLOSED else OfferStatus.NOT_CONNECTED
+
+    # -- egress ----------------------------------------------------------------------------------
+
+    def poll(self, limit: int = FRAGMENT_LIMIT) -> int:
+        """Read what has come and follow the leader; returns how much was done."""
+        if self.state is ClientState.CLOSED:
+            return 0
+        work = 0
+        for received, message in egress_messages(self.subscription, limit):
+            work += 1
+            self._on_message(received, message)
+        if self.state is ClientState.CONNECTED:
+            if not self.subscription.is_connected or not self.publication.is_connected:
+                self._await_leader()
+        else:
+            work += self._follow()
+        return work
+
+    def take(self) -> list[EgressMessage]:
+        """The messages that have come since the last call, oldest first."""
+        found = list(self._received)
+        self._received.clear()
+        return found
+
+    def take_admin_response(self, correlation_id: int) -> AdminResponse | None:
+        """The answer to an admin request, None while there is none."""
+        return self._admin.pop(correlation_id, None)
+
+    def _on_message(self, received: StreamMessage, message: Message) -> None:
+        if getattr(message, "cluster_session_id", None) != self.session_id:
+            return
+        match message:
+            case SessionMessageHeader():
+                block_length = HEADER.unpack_from(received.data)[0]
+                self._received.append(
+                    EgressMessage(
+                        received.data[HEADER_LENGTH + block_length :],
+                        message.timestamp,
+                        message.leadership_term_id,
+                    )
+                )
+            case SessionEvent():
+                if message.code == EventCode.CLOSED:
+                    self.end(message.detail or "closed by the cluster")
+                elif message.code == EventCode.ERROR:
+                    self.end(message.detail)
+                if self._options.on_session_event is not None:
+                    self._options.on_session_event(message)
+            case NewLeaderEvent():
+                self._on_new_leader(message)
+            case AdminResponse():
+                self._admin[message.correlation_id] = message
+
+    # -- another leader --------------------------------------------------------------------------
+
+    def _await_leader(self) -> None:
+        self.state = ClientState.AWAIT_NEW_LEADER
+        self._deadline_ns = self._options.clock.now_ns() + self._patience_ns
+        self.uncertain, self._offered = self.uncertain + self._offered, 0
+
+    def _on_new_leader(self, event: NewLeaderEvent) -> None:
+        if event.leadership_term_id < self.leadership_term_id:
+            return
+        if self.state is ClientState.CONNECTED:
+            self._await_leader()
+        self.leadership_term_id = event.leadership_term_id
+        self.leader_member_id = event.leader_member_id
+        self._set_header()
+        self.endpoints = parse_endpoints(event.ingress_endpoints) or self.endpoints
+        self.publication.close()
+        self._drop_ingress()
+        self._ingress = IngressPublications(self._aeron, self._options)
+        leader = self.endpoints.get(event.leader_member_id)
+        has_endpoints = bool(self._options.ingress_endpoints) and leader is not None
+        self._ingress.add({event.leader_member_id: leader} if has_endpoints else {})  # type: ignore[dict-item]
+        self.state = ClientState.AWAIT_NEW_LEADER_CONNECTION
+        self._deadline_ns = self._options.clock.now_ns() + self._options.message_timeout_ns
+        if self._options.on_new_leader is not None:
+            self._options.on_new_leader(event)
+
+    def _follow(self) -> int:
+        """Go on as soon as the new leader's ingress is connected; end when it is too late."""
+        if self.state is ClientState.CLOSED:
+            return 0
+        if self._ingress is not None and (found := self._ingress.connected()) is not None:
+            self.publication = self._ingress.keep(found[0])
+            self._ingress = None
+            self.state = ClientState.CONNECTED
+            return 1
+        if self._options.clock.now_ns() - self._deadline_ns > 0:
+            self.end(f"no leader came: {self.state.value} for too long")
+            return 1
+        return 0
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def check_open(self) -> None:
+        """Raise what has ended the session.
+
+        Raises:
+            SessionClosedError: it has ended.
+        """
+        if self.state is ClientState.CLOSED:
+            raise SessionClosedError(
+                f"session {self.session_id} has ended: {self.close_reason}: connect anew"
+            )
+
+    def end(self, reason: str) -> None:
+        """End the session here; the streams are closed."""
+        if self.state is ClientState.CLOSED:
+            return
+        self.state = ClientState.CLOSED
+        self.close_reason = reason
+        self._drop_ingress()
+        self.publication.close()
+        self.subscription.close()
+
+    def close(self) -> None:
+        """Tell the cluster that the session ends, and end it here."""
+        if self.state is ClientState.CONNECTED and not self._aeron.closed:
+            request = SessionCloseRequest(
+                leadership_term_id=self.leadership_term_id, cluster_session_id=self.session_id
+            ).encode()
+            for _ in range(3):
+                if self.publication.closed or self.publication.offer(request) > 0:
+                    break
+        self.end("closed by the client")
+
+    def _drop_ingress(self) -> None:
+        if self._ingress is not None:
+            self._ingress.close()
+            self._ingress = None
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def sending(self, data: Buffer, deadline_ns: int | None) -> Steps[int]:
+        """Offer a message until it is taken; the position behind it in the ingress stream."""
+        while True:
+            self.check_open()
+            result = self.offer(data)
+            if result > 0:
+                return int(result)
+            if result == OfferStatus.MAX_POSITION_EXCEEDED:
+                raise ClusterError("the ingress stream has been used up: connect anew")
+            if deadline_ns is not None and self._options.clock.now_ns() > deadline_ns:
+                raise TimeoutError(f"the cluster's ingress took no message: {result!r}")
+            yield self.poll()
+
+    def messages(self) -> Parts[EgressMessage]:
+        """What comes, until the session ends."""
+        while True:
+            work = self.poll()
+            found = self.take()
+            if found:
+                yield found
+                continue
+            self.check_open()
+            yield work
+
+    def asking(self, request: AdminRequest, deadline_ns: int) -> Steps[AdminResponse]:
+        """Send an admin request and wait for its answer."""
+        encoded = request.encode()
+        sent = False
+        while True:
+            self.check_open()
+            if not sent and self.state is ClientState.CONNECTED:
+                sent = self.publication.offer(encoded) > 0
+            work = self.poll()
+            answer = self.take_admin_response(request.correlation_id)
+            if answer is not None:
+                return answer
+            if self._options.clock.now_ns() > deadline_ns:
+                raise TimeoutError(
+                    f"no answer to admin request {request.request_type.name} within"
+                    f" {self._options.message_timeout} s"
+                )
+            yield work

@@ -1,0 +1,197 @@
+"""The options of a cluster's client, checked (spec configuration 16, spec cluster 8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from aerolog.transport.client.options import LOG
+from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.config.definition import Declare
+from aerolog.transport.config.known_names import STRICT
+from aerolog.transport.config.settings import Settings
+from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from aerolog.archive.credentials import CredentialsSupplier
+    from aerolog.cluster.protocol import NewLeaderEvent, SessionEvent
+    from aerolog.transport.config.definition import Property
+    from aerolog.transport.config.sources import Properties
+
+MAX_NAME_LENGTH: Final = 100
+NS_PER_SECOND: Final = 1_000_000_000
+
+_declare = Declare("aeron.cluster.")
+
+INGRESS_CHANNEL: Final = _declare.text(
+    "aeron.cluster.ingress.channel", None, "where the cluster listens", keyword="ingress_channel"
+)
+INGRESS_ENDPOINTS: Final = _declare.text(
+    "aeron.cluster.ingress.endpoints", None, "members, as ID=HOST:PORT,...",
+    keyword="ingress_endpoints",
+)  # fmt: skip
+INGRESS_STREAM: Final = _declare.integer(
+    "aeron.cluster.ingress.stream.id", 101, "stream of the ingress", keyword="ingress_stream_id"
+)
+EGRESS_CHANNEL: Final = _declare.text(
+    "aeron.cluster.egress.channel", None, "where the cluster shall answer",
+    keyword="egress_channel",
+)  # fmt: skip
+EGRESS_STREAM: Final = _declare.integer(
+    "aeron.cluster.egress.stream.id", 102, "stream of the egress", keyword="egress_stream_id"
+)
+MESSAGE_TIMEOUT: Final = _declare.duration(
+    "aeron.cluster.message.timeout", 5 * NS_PER_SECOND,
+    "for the whole of connecting, and for a message that is sent", keyword="message_timeout",
+)  # fmt: skip
+NAME: Final = _declare.text("aeron.cluster.client.name", "", "shown by the cluster", keyword="name")
+
+PROPERTIES: Final = (*_declare.table, STRICT)
+
+
+@dataclass(slots=True, kw_only=True)
+class ClusterClientOptions:
+    """Everything that ``AeronCluster`` takes, checked.
+
+    ``of`` makes them and also reads the reference's properties.
+
+    Attributes:
+        ingress_channel: where the cluster listens; with ``ingress_endpoints`` the rest of the
+            channel of each member.
+        ingress_endpoints: ``ID=HOST:PORT,...`` of the members, or a mapping of ids to endpoints;
+            None for a single or multicast ingress, and for IPC.
+        egress_channel: where the cluster answers; port 0 lets the system choose.
+        message_timeout: seconds for the whole of connecting, and for ``send``.
+        name: shown by the cluster, at most 100 characters.
+        is_ingress_exclusive: whether offers come from one thread, and so cost less.
+        credentials: sent with the connect request, or a supplier of them, which is asked each time
+            and answers a cluster that asks for proof.
+        on_challenge: makes the answer to a cluster that asks for proof.
+        on_new_leader: called with each NewLeaderEvent, once the client follows it.
+        on_session_event: called with SessionEvents that come after the session is open.
+    """
+
+    ingress_channel: str
+    ingress_endpoints: Mapping[int, str] | str | None = None
+    ingress_stream_id: int = INGRESS_STREAM.default
+    egress_channel: str
+    egress_stream_id: int = EGRESS_STREAM.default
+    message_timeout: float = MESSAGE_TIMEOUT.default / NS_PER_SECOND
+    name: str = NAME.default
+    is_ingress_exclusive: bool = True
+    credentials: bytes | CredentialsSupplier = b""
+    on_challenge: Callable[[bytes], bytes] | None = None
+    on_new_leader: Callable[[NewLeaderEvent], object] | None = None
+    on_session_event: Callable[[SessionEvent], object] | None = None
+    clock: Clock = field(default_factory=SystemClock)
+
+    @classmethod
+    def of(cls, *, properties: Properties | None = None, **options: Any) -> Self:
+        """Make options: keywords come before properties, and properties before defaults.
+
+        Args:
+            properties: values by the reference's property names; the environment when None.
+            options: attributes of this class; a value of None counts as not given.
+
+        Raises:
+            ConfigurationError: unknown options, or values that cannot be used.
+        """
+        endpoints = options.pop("ingress_endpoints", None)
+        if endpoints is not None and not isinstance(endpoints, str):
+            endpoints = ",".join(f"{member}={place}" for member, place in endpoints.items())
+        named = {prop.keyword for prop in PROPERTIES}
+        given = {key: options.pop(key) for key in list(options) if key in named}
+        settings = Settings(PROPERTIES, properties, {**given, "ingress_endpoints": endpoints})
+        settings.report(LOG.warning)
+        unknown = options.keys() - set(cls.__slots__)
+        if unknown:
+            raise ConfigurationError(f"unknown option {min(unknown)!r} for a cluster's client")
+        return cls(
+            ingress_channel=_required(settings, INGRESS_CHANNEL),
+            ingress_endpoints=settings[INGRESS_ENDPOINTS],
+            ingress_stream_id=settings[INGRESS_STREAM],
+            egress_channel=_required(settings, EGRESS_CHANNEL),
+            egress_stream_id=settings[EGRESS_STREAM],
+            message_timeout=settings[MESSAGE_TIMEOUT] / NS_PER_SECOND,
+            name=settings[NAME],
+            **options,
+        )
+
+    def __post_init__(self) -> None:
+        if len(self.name) > MAX_NAME_LENGTH:
+            raise ConfigurationError(
+                f"a client name has at most {MAX_NAME_LENGTH} characters, this one {len(self.name)}"
+            )
+        if not self.message_timeout > 0:
+            raise ConfigurationError(
+                f"message_timeout is a positive number of seconds, not {self.message_timeout!r}"
+            )
+        if ChannelUri.parse(self.ingress_channel).is_ipc and self.ingress_endpoints:
+            raise ConfigurationError("ingress over IPC has no ingress_endpoints: leave one out")
+        self.endpoints()
+        ChannelUri.parse(self.egress_channel)
+
+    def endpoints(self) -> dict[int, str]:
+        """The members' endpoints by their ids, empty for an ingress without endpoints.
+
+        Raises:
+            ConfigurationError: the text cannot be read.
+        """
+        found = self.ingress_endpoints
+        return parse_endpoints(found) if isinstance(found, str) else dict(found or {})
+
+    def encoded_credentials(self) -> bytes:
+        """The credentials for a connect request, empty without any."""
+        if isinstance(self.credentials, bytes):
+            return self.credentials
+        return self.credentials.encoded_credentials()
+
+    def answer_challenge(self, challenge: bytes) -> bytes:
+        """The answer to a cluster that asks for proof of identity.
+
+        Raises:
+            ConfigurationError: neither ``on_challenge`` nor a supplier of credentials can answer.
+        """
+        if not isinstance(self.credentials, bytes):
+            return self.credentials.on_challenge(challenge)
+        if self.on_challenge is None:
+            raise ConfigurationError(
+                "the cluster asks for proof of identity: pass on_challenge, or a supplier of"
+                " credentials, to answer it"
+            )
+        return self.on_challenge(challenge)
+
+    @property
+    def message_timeout_ns(self) -> int:
+        """The message timeout in nanoseconds."""
+        return round(self.message_timeout * NS_PER_SECOND)
+
+
+def _required(settings: Settings, prop: Property[str | None]) -> str:
+    value = settings[prop]
+    if not value:
+        raise ConfigurationError(f"a cluster's client needs {prop.keyword} ({prop.name})")
+    return value
+
+
+def parse_endpoints(text: str) -> dict[int, str]:
+    """Endpoints by member id of ``ID=HOST:PORT,...`` (spec cluster 20).
+
+    Raises:
+        ConfigurationError: a part is not of that form.
+    """
+    found: dict[int, str] = {}
+    for part in filter(None, text.split(",")):
+        member, equals, endpoint = part.partition("=")
+        try:
+            if not equals or not endpoint:
+                raise ValueError(part)
+            found[int(member)] = endpoint
+        except ValueError:
+            raise ConfigurationError(
+                f"{part!r} in ingress endpoints {text!r} is not ID=HOST:PORT"
+            ) from None
+    return found

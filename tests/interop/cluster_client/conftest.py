@@ -1,0 +1,66 @@
+"""A node of the reference's with an echo service."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from peer.artifact import toolchain
+from peer.process import ServerProcess
+
+from aerolog.transport.client import Aeron
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Node(NamedTuple):
+    """What a client needs to know of it."""
+
+    aeron_dir: str
+    endpoints: str
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+@contextmanager
+def java_node(folder: Path, ingress: str, authenticator: str = "-") -> Iterator[Node]:
+    aeron_dir = tempfile.mkdtemp(prefix="aeron-cluster-", dir="/dev/shm")
+    places = [f"localhost:{port}" for port in free_ports(5)]
+    members = f"0,{','.join(places)}"
+    command = toolchain().command(
+        "ClusterNode", str(folder), f"{aeron_dir}/aeron", members, ingress, authenticator,
+        properties={},
+    )  # fmt: skip
+    node = ServerProcess("java-cluster-node", command)
+    try:
+        node.wait_line("ready")
+        yield Node(f"{aeron_dir}/aeron", f"0={places[0]}")
+    finally:
+        node.stop()
+        shutil.rmtree(aeron_dir, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory, reference: object) -> Iterator[Node]:
+    with java_node(tmp_path_factory.mktemp("node"), "aeron:udp") as running:
+        yield running
+
+
+@pytest.fixture
+def aeron(node: Node) -> Iterator[Aeron]:
+    with Aeron(node.aeron_dir) as client:
+        yield client
