@@ -11,8 +11,8 @@ import peer
 import pytest
 from peer.c_build import CRATES, outcome, version_of
 from peer.lifetimes import Start, c_reference, make_shm_dir, server_starter, stop_all
+from peer.reference import reference_toolchain
 from peer.servers import Server
-from prerequisites import skip_without_program
 
 _streams = itertools.count(1001)
 # What meets: the driver or archive, and the language of the reference's client.
@@ -86,10 +86,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.fixture(scope="session")
 def reference() -> peer.Toolchain:
     """Java, the jar and the compiled peers; without them a visible skip, or under CI a failure."""
-    try:
-        return peer.toolchain()
-    except peer.PeerUnavailable as reason:
-        skip_without_program(f"no reference peer: {reason}")
+    return reference_toolchain()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A node of the reference's with an echo service."""
+"""A node of the reference's cluster with an echo service."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-import pytest
 from peer.artifact import toolchain
 from peer.process import ServerProcess
-
-from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,15 +49,3 @@ def java_node(folder: Path, ingress: str, authenticator: str = "-") -> Iterator[
     finally:
         node.stop()
         shutil.rmtree(aeron_dir, ignore_errors=True)
-
-
-@pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory, reference: object) -> Iterator[Node]:
-    with java_node(tmp_path_factory.mktemp("node"), "aeron:udp") as running:
-        yield running
-
-
-@pytest.fixture
-def aeron(node: Node) -> Iterator[Aeron]:
-    with Aeron(node.aeron_dir) as client:
-        yield client

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cluster_client.conftest import java_node
+from peer.cluster_node import java_node
 
 from aerolog.cluster.client import (
     AeronCluster,
@@ -23,7 +23,7 @@ from aerolog.transport.errors import AeronTimeoutError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cluster_client.conftest import Node
+    from peer.cluster_node import Node
 
 pytestmark = pytest.mark.interop
 SAMPLE = "io.aeron.samples.archive.SampleAuthenticatorSupplier"
