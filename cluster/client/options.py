@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from aerolog.archive.credentials import challenge_answer, sent_credentials
 from aerolog.transport.client.options import LOG
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.definition import Declare
@@ -145,9 +146,7 @@ class ClusterClientOptions:
 
     def encoded_credentials(self) -> bytes:
         """The credentials for a connect request, empty without any."""
-        if isinstance(self.credentials, bytes):
-            return self.credentials
-        return self.credentials.encoded_credentials()
+        return sent_credentials(self.credentials)
 
     def answer_challenge(self, challenge: bytes) -> bytes:
         """The answer to a cluster that asks for proof of identity.
@@ -155,14 +154,7 @@ class ClusterClientOptions:
         Raises:
             ConfigurationError: neither ``on_challenge`` nor a supplier of credentials can answer.
         """
-        if not isinstance(self.credentials, bytes):
-            return self.credentials.on_challenge(challenge)
-        if self.on_challenge is None:
-            raise ConfigurationError(
-                "the cluster asks for proof of identity: pass on_challenge, or a supplier of"
-                " credentials, to answer it"
-            )
-        return self.on_challenge(challenge)
+        return challenge_answer(self.credentials, self.on_challenge, challenge, "the cluster")
 
     @property
     def message_timeout_ns(self) -> int:
