@@ -236,8 +236,7 @@ class AeronCluster(ClusterClientBase, WaitingForm):
     """A session with a cluster, for one thread.
 
     Example:
-        with AeronCluster(ingress_channel="aeron:udp", ingress_endpoints="0=localhost:9010",
-                          egress_channel="aeron:udp?endpoint=localhost:0") as cluster:
+        with AeronCluster(aeron, ingress_channel=ipc, egress_channel=ipc) as cluster:
             cluster.send(b"bid 7 100")
             for message in cluster.messages(): ...
     """
