@@ -77,7 +77,7 @@ def marked(page: Path) -> ParameterSet:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("page", map(marked, HERE))
+@pytest.mark.parametrize("page", [marked(page) for page in HERE])
 def test_a_page_s_samples_do_what_it_says(page: Path, tmp_path: Path) -> None:
     aeron_dir = fresh_aeron_dir(f"docs-{page.stem}")
     environment = {
