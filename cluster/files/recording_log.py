@@ -115,7 +115,9 @@ class LogEntry:
         return data.ljust(self.length, b"\0")
 
 
-def read_recording_log(data: bytes, path: str = RECORDING_LOG_NAME) -> tuple[list[LogEntry], int]:
+def read_recording_log(
+    data: bytes, path: str = RECORDING_LOG_NAME
+) -> tuple[list[LogEntry], int, int]:
     """Read the entries of a recording log, in the order of the file.
 
     An entry whose end was not written is left out, as a power failure leaves one.
@@ -125,7 +127,8 @@ def read_recording_log(data: bytes, path: str = RECORDING_LOG_NAME) -> tuple[lis
         path: the file's path, for messages.
 
     Returns:
-        The entries without those that were removed, and where the next entry is to be written.
+        The entries without those that were removed, the index of the next entry, and where it is
+        to be written.
 
     Raises:
         FileFormatError: the bytes are not those of a recording log.
@@ -162,7 +165,7 @@ def read_recording_log(data: bytes, path: str = RECORDING_LOG_NAME) -> tuple[lis
             )
         index += 1
         at += length
-    return entries, at
+    return entries, index, at
 
 
 def _endpoint(data: bytes, at: int, path: str) -> str | None:
@@ -234,7 +237,7 @@ class RecordingLog(Resource):
             FileFormatError: the file is damaged, or its terms name several recordings.
         """
         data = self._file.read_at(self._file.file_size(), 0)
-        entries, self._end = read_recording_log(data, self.path)
+        entries, self._next_index, self._end = read_recording_log(data, self.path)
         self._is_torn = len(data) > self._end
         ids = {entry.recording_id for entry in entries if _is_valid_term(entry)}
         if len(ids) > 1:
@@ -242,7 +245,6 @@ class RecordingLog(Resource):
                 f"terms in {self.path} name several recordings as the log: {sorted(ids)}; a node"
                 " has one log, so restore the file from a copy"
             )
-        self._next_index = entries[-1].index + 1 if entries else 0
         self.entries = sorted(entries, key=lambda entry: entry.order)
 
     @property

@@ -83,7 +83,7 @@ def ids(entries: list[LogEntry]) -> list[int]:
 @given(st.lists(any_entry(), max_size=8))
 def test_entries_are_read_as_they_were_encoded(entries: list[LogEntry]) -> None:
     data = b"".join(entry.encode() for entry in entries)
-    found, end = read_recording_log(data)
+    found, _, end = read_recording_log(data)
     assert end == len(data)
     assert [replace(entry, index=0, offset=-1) for entry in found] == entries
     assert [entry.index for entry in found] == list(range(len(entries)))
@@ -95,7 +95,7 @@ def test_a_torn_tail_costs_at_most_the_last_entry(
 ) -> None:
     whole = b"".join(entry.encode() for entry in entries)
     start = len(whole) - entries[-1].length
-    found, end = read_recording_log(whole[: data.draw(st.integers(start, len(whole)))])
+    found, _, end = read_recording_log(whole[: data.draw(st.integers(start, len(whole)))])
     assert len(found) in (len(entries) - 1, len(entries))
     assert end == (len(whole) if len(found) == len(entries) else start)
 
@@ -103,7 +103,7 @@ def test_a_torn_tail_costs_at_most_the_last_entry(
 @given(st.binary(max_size=400))
 def test_any_bytes_are_entries_or_a_typed_error(data: bytes) -> None:
     try:
-        _, end = read_recording_log(data)
+        _, _, end = read_recording_log(data)
     except FileFormatError:
         return
     assert end <= len(data) + 63
@@ -224,7 +224,7 @@ def test_an_unknown_type_is_damage_at_its_offset(kind: int) -> None:
 def test_removed_entries_are_skipped_and_counted() -> None:
     data = bytearray(b"".join(term(number, number).encode() for number in range(3)))
     data[108:112] = b"\xff" * 4
-    found, end = read_recording_log(bytes(data))
+    found, _, end = read_recording_log(bytes(data))
     assert [(entry.leadership_term_id, entry.index) for entry in found] == [(0, 0), (2, 2)]
     assert end == 192
 
@@ -242,3 +242,15 @@ def test_endpoints_that_do_not_fit_are_refused(kind: EntryType, endpoint: str) -
     entry = replace(snapshot(1, 1, -1), type=kind, archive_endpoint=endpoint)
     with pytest.raises(ConfigurationError, match="endpoint"):
         entry.encode()
+
+
+def test_a_term_behind_removed_entries_is_counted_after_them(tmp_path: Path) -> None:
+    entries = [term(number, number) for number in range(3)]
+    data = bytearray(b"".join(entry.encode() for entry in entries))
+    data[2 * 64 + 44 : 2 * 64 + 48] = b"\xff" * 4
+    (tmp_path / "recording.log").write_bytes(data)
+    with RecordingLog(tmp_path) as log:
+        added = log.append(term(3, 3))
+        assert (added.index, added.offset) == (3, 3 * 64)
+        log.reload()
+        assert [entry.index for entry in log.entries] == [0, 1, 3]
