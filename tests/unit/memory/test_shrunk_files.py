@@ -134,30 +134,3 @@ def test_the_handler_that_was_there_before_gets_what_is_not_ours(tmp_path: Path)
     done = run(program, file)
     assert "Fatal Python error: Bus error" in done.stderr
     assert done.returncode == -signal.SIGBUS
-
-
-@pytest.mark.parametrize("answer", ["return 0", "raise KeyError('zeros')"])
-def test_a_command_whose_file_became_shorter_says_so(tmp_path: Path, answer: str) -> None:
-    file = tmp_path / "file.dat"
-    file.write_bytes(b"x" * PAGE)
-    program = f"""
-        import os, sys
-        from aerolog.tools.command_line.invocation import ending
-        from aerolog.transport.memory.mapped_file import MappedFile
-
-        def work():
-            mapped = MappedFile.open(sys.argv[1], writable=False)
-            os.truncate(sys.argv[1], 0)
-            bytes(mapped)
-            {answer}
-
-        assert ending(lambda: 0) == 0
-        code = ending(work)
-        assert ending(lambda: 0) == 0
-        sys.exit(code)
-        """
-    done = run(program, file)
-    assert done.returncode == 1
-    assert done.stderr == (
-        f"aerolog: {file} became shorter while it was read: what is said of it may be wrong\n"
-    )
