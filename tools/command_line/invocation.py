@@ -75,6 +75,8 @@ def ending(work: Callable[[], Any], *, debug: bool = False) -> int:
     try:
         result = work()
     except typer.Exit as stop:
+        if not stop.exit_code and (shrunk := _shrunk_since(shrunk_before)):
+            return _fail(shrunk, EXIT_FAILED)
         return stop.exit_code
     except _ClickException as error:
         shown: Any = error

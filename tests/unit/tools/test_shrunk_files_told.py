@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 PAGE = 4096
 
 
-@pytest.mark.parametrize("answer", ["return 0", "raise KeyError('zeros')"])
+@pytest.mark.parametrize("answer", ["return 0", "raise KeyError('zeros')", "raise typer.Exit(0)"])
 def test_a_command_whose_file_became_shorter_says_so(tmp_path: Path, answer: str) -> None:
     file = tmp_path / "file.dat"
     file.write_bytes(b"x" * PAGE)
     program = f"""
-        import os, sys
+        import os, sys, typer
         from aerolog.tools.command_line.invocation import ending
         from aerolog.transport.memory.mapped_file import MappedFile
 
