@@ -36,6 +36,7 @@ ELSEWHERE = {
     "catalog/search.md": "tests/unit/catalog_search/test_commands.py",
     "catalog/spark.md": "tests/spark/catalog_spark/test_page.py",
     "catalog/sql.md": "tests/unit/catalog_sql/test_documented_program.py",
+    "cluster/client.md": "tests/cluster/cluster_client/test_sessions.py",
     "index.md": "tests/docs/test_readme.py",
     "guide/from-recordings-to-a-chart.md": "tests/unit/examples/test_recordings_to_chart.py",
     "reference/archive-client.md": "tests/interop/test_documented_programs.py",

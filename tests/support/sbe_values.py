@@ -35,6 +35,8 @@ def values_of(layout: Layout) -> st.SearchStrategy[dict[str, Any]]:
 
 def messages_in(schema: Schema) -> st.SearchStrategy[Message]:
     """Any message of a schema."""
-    return st.sampled_from([schema.messages[key] for key in sorted(schema.messages)]).flatmap(
-        lambda made: values_of(made.LAYOUT).map(lambda values: made(**values))
+    # Each message's strategy is made once: made anew for each example it costs more than the test.
+    return st.one_of(
+        values_of(made.LAYOUT).map(lambda values, made=made: made(**values))
+        for _, made in sorted(schema.messages.items())
     )

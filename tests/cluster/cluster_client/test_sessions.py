@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,11 +25,10 @@ from aerolog.transport.client import Aeron
 from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from peer.cluster_node import Node
 
 pytestmark = pytest.mark.interop
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "cluster" / "client.md"
 SAMPLE = "io.aeron.samples.archive.SampleAuthenticatorSupplier"
 
 
@@ -49,6 +52,23 @@ def echoed(cluster: AeronCluster, messages: list[bytes]) -> list[bytes]:
             sent += 1
         found += [message.data for message in cluster.poll_messages()]
     return found
+
+
+def test_the_page_s_program_runs(node: Node) -> None:
+    """The program of client.md, with the places of its imagined nodes replaced by this one's."""
+    (program,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    for imagined, real in (
+        ("/dev/shm/aeron", node.aeron_dir),
+        ('{0: "node0:9002", 1: "node1:9002", 2: "node2:9002"}', repr(node.endpoints)),
+        ("here:0", "localhost:0"),
+    ):
+        assert imagined in program
+        program = program.replace(imagined, real)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr == ""
+    assert re.fullmatch(r"\d{13} b'bid 7 100'\n", done.stdout)
 
 
 def test_messages_come_back_in_order(node: Node, aeron: Aeron) -> None:
