@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.archive.format.catalog_file import CatalogFile
-from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
 from benchmarks.folders import archive_folder
 from benchmarks.java import PEER_NAME, java_command
@@ -62,7 +63,7 @@ def _make_archive(folder: str) -> None:
         events_channel="",
         aeron_directory=str(Path(folder) / "aeron"),
     )
-    MarkFile.claim(folder, header).terminated()
+    ArchiveMarkFile.claim(folder, header).terminated()
 
 
 def _check(ours: Sequence[str], theirs: Sequence[str]) -> None:

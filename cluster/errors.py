@@ -18,3 +18,7 @@ class ClusterAuthenticationError(ClusterError):
 
 class SessionClosedError(ClusterError):
     """The session has ended; a new client connects anew."""
+
+
+class ActiveClusterError(AerologError):
+    """A live consensus module or service container owns the directory."""

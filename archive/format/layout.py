@@ -12,6 +12,7 @@ from aerolog.archive.protocol.catalog_records import (
     RecordingDescriptor,
     RecordingDescriptorHeader,
 )
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.transport.protocol.fixed_layout import Field
 from aerolog.transport.protocol.sbe import (
     HEADER_LENGTH,
@@ -55,23 +56,11 @@ DESCRIPTOR = _fields(RecordingDescriptor.LAYOUT)
 DESCRIPTOR_STRINGS = tuple(field.name for field in RecordingDescriptor.LAYOUT.var)
 
 MARK_MESSAGE_HEADER_LENGTH = HEADER_LENGTH
-MARK_BLOCK_LENGTH = 128
-MARK_TEMPLATE_ID = 200
-MARK_SCHEMA_ID = 100
-MARK_SCHEMA_VERSION = 2
-MARK_HEADER_LENGTH = 8192
+MARK_BLOCK_LENGTH = MarkFileHeader.LAYOUT.block_length
+MARK_TEMPLATE_ID = MarkFileHeader.LAYOUT.template_id
+MARK_SCHEMA_ID = MarkFileHeader.LAYOUT.schema.id
+MARK_SCHEMA_VERSION = MarkFileHeader.LAYOUT.schema_version
 MARK_MESSAGE_HEADER = MESSAGE_HEADER
 # Offsets count from the end of the SBE message header, which files of old versions do not have.
-MARK_BLOCK = (
-    Field("version", 0, "i"),
-    Field("activity_timestamp", 8, "q"),
-    Field("start_timestamp", 16, "q"),
-    Field("pid", 24, "q"),
-    Field("control_stream_id", 32, "i"),
-    Field("local_control_stream_id", 36, "i"),
-    Field("events_stream_id", 40, "i"),
-    Field("header_length", 44, "i"),
-    Field("error_buffer_length", 48, "i"),
-    Field("archive_id", 56, "q"),
-)
-MARK_STRINGS = ("control_channel", "local_control_channel", "events_channel", "aeron_directory")
+MARK_BLOCK = _fields(MarkFileHeader.LAYOUT)
+MARK_STRINGS = tuple(field.name for field in MarkFileHeader.LAYOUT.var)

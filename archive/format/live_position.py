@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.cnc import CncFile
 
@@ -50,7 +50,7 @@ def live_positions(archive_dir: str | Path, files: FileSystem) -> dict[tuple[int
         files: the file system to read from.
     """
     try:
-        mark = MarkFile.open(archive_dir, files=files)
+        mark = ArchiveMarkFile.open(archive_dir, files=files)
         if not mark.is_active():
             return {}
         cnc = CncFile.open(files, mark.header.aeron_directory)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.archive.format.layout import MARK_FILE_NAME
-from aerolog.archive.format.mark_file import MarkFile, mark_file_dir, owner_is_gone
+from aerolog.archive.format.mark_file import ArchiveMarkFile, mark_file_dir, owner_is_gone
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import ActiveArchiveError, FileFormatError
 
@@ -46,7 +46,7 @@ def borrowed_folder(
         return
     is_gone = owner_is_gone(archive_dir, files)
     try:
-        mark = MarkFile(files.open_mapped(path), clock)
+        mark = ArchiveMarkFile(files.open_mapped(path), clock)
     except FileFormatError:
         # An ended archive's mark file does not count: an archive that starts writes it anew.
         yield _nothing

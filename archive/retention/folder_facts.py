@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
-    from aerolog.archive.format.mark_file import MarkFile
+    from aerolog.archive.format.mark_file import ArchiveMarkFile
     from aerolog.archive.retention.facts import Need
 
 _OPEN_MAX: Final = 64
@@ -102,7 +102,7 @@ def newest_ms(facts: Facts) -> int | None:
     return max(times, default=None)
 
 
-def archive_age(mark: MarkFile | None, uptime_ns: int) -> ArchiveAge | None:
+def archive_age(mark: ArchiveMarkFile | None, uptime_ns: int) -> ArchiveAge | None:
     """Return the age of a running archive at an uptime, None when its process is not visible."""
     if mark is None:
         return None

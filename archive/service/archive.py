@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.crash_repair import finish_interrupted
-from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.conductor.conductor import ArchiveConductor
 from aerolog.archive.service.conductor.conductor_agent import cycle_tracker
@@ -117,7 +118,7 @@ class Archive(Resource):
         self._random = random_source or random.SystemRandom()
         self._make_folders()
         self.archive_id, page_size = self._identity()
-        self._mark_file = MarkFile.claim(
+        self._mark_file = ArchiveMarkFile.claim(
             config.archive_dir,
             self._mark_header(),
             mark_dir=config.mark_file_dir,

@@ -15,7 +15,7 @@ from aerolog.archive.format.archive_folder import (
     Recording,
     ScanTotals,
 )
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.record_times import UNINDEXED, SettledTimes, settled_times
 from aerolog.catalog.locations import open_place
@@ -201,7 +201,9 @@ class FolderSource:
     def archive_id(self) -> int | None:
         """The archive's id in its mark file."""
         try:
-            return MarkFile.open(self._folder.path, files=self._folder.files).header.archive_id
+            return ArchiveMarkFile.open(
+                self._folder.path, files=self._folder.files
+            ).header.archive_id
         except (FileNotFoundError, FileFormatError):
             # A copy of a folder may lack the mark file.
             return None

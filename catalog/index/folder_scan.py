@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.layout import CATALOG_NAME, SEGMENT_SUFFIX
 from aerolog.archive.format.live_position import live_positions
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.format.salvage import salvage_entries
 from aerolog.archive.format.segment import parse_segment_name, segment_base, segment_file_name
 from aerolog.archive.format.stop_recovery import recover_stop_position
@@ -98,7 +98,7 @@ class FolderScan:
     def archive_id(self) -> int | None:
         """The archive's id from its mark file, None when there is no mark file."""
         try:
-            return MarkFile.open(self.path, files=self.files).header.archive_id
+            return ArchiveMarkFile.open(self.path, files=self.files).header.archive_id
         except FileNotFoundError:
             return None
         except FileFormatError as error:

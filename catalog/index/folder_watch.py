@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.layout import CATALOG_NAME, SEGMENT_SUFFIX
 from aerolog.archive.format.live_position import live_positions
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.format.segment import recording_id_of
 from aerolog.archive.retention.retention_folder import holds_path
 from aerolog.archive.time_index.layout import times_dir
@@ -103,7 +103,7 @@ class FolderWatch:
 
     def _look_at_archive(self, changes: Changes) -> None:
         try:
-            header = MarkFile.open(self._path, files=self._files).header
+            header = ArchiveMarkFile.open(self._path, files=self._files).header
             mark = (header.archive_id, header.start_timestamp, header.pid)
         except (FileNotFoundError, FileFormatError):
             mark = None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.client.recording_events import RecordingEvents
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.protocol import RecordingProgress
 from aerolog.catalog.index.errors import CatalogLockedError, CatalogUnreachableError
 from aerolog.catalog.index.folder_sync import SyncReport, sync_folder, sync_recordings
@@ -232,7 +232,7 @@ class _EventSubscription:
 
     def _connect(self) -> None:
         try:
-            mark = MarkFile.open(self._place)
+            mark = ArchiveMarkFile.open(self._place)
             if not mark.is_active():
                 return
             header = mark.header

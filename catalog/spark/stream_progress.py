@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aerolog.archive.format.layout import MAX_I64
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.record_times import SettledTimes, settled_times
 from aerolog.catalog.locations import open_place, without_secrets
@@ -287,6 +287,6 @@ def _has_ended(recording: Recording, position: int) -> bool:
 def _is_written(folder: ArchiveFolder) -> bool:
     """Whether an archive is running in a folder."""
     try:
-        return MarkFile.open(folder.path, files=folder.files).is_active()
+        return ArchiveMarkFile.open(folder.path, files=folder.files).is_active()
     except (FileNotFoundError, FileFormatError):
         return False

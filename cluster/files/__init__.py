@@ -1,5 +1,7 @@
-"""Files of a cluster's folder: which recordings are its log and snapshots, and the last vote."""
+"""Files of a cluster's folder: its owner, its log and snapshots, and the last vote."""
 
+from aerolog.cluster.files.layout import CLUSTER_MARK_NAME
+from aerolog.cluster.files.mark_file import ClusterMarkFile, service_mark_name
 from aerolog.cluster.files.node_state import CandidateTerm, NodeStateFile
 from aerolog.cluster.files.recording_log import (
     EntryType,
@@ -11,12 +13,15 @@ from aerolog.cluster.files.recording_log import (
 )
 
 __all__ = [
+    "CLUSTER_MARK_NAME",
     "CandidateTerm",
+    "ClusterMarkFile",
     "EntryType",
     "LogEntry",
     "NodeStateFile",
     "RecordingLog",
     "read_recording_log",
     "seed_recording_log",
+    "service_mark_name",
     "sort_recording_log",
 ]

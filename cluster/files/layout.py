@@ -1,6 +1,7 @@
 """Layouts of the files in a cluster folder, as tables of each field's offset, size and type.
 
-Formats: spec cluster 3 (recording.log) and spec cluster 5 (node-state.dat).
+Formats: spec cluster 3 (recording.log) and spec cluster 5 (node-state.dat). The head of
+mark files is a message, ``protocol.mark_header``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from aerolog.transport.protocol.sbe import MESSAGE_HEADER, semantic_version
 
 RECORDING_LOG_NAME: Final = "recording.log"
 NODE_STATE_NAME: Final = "node-state.dat"
+CLUSTER_MARK_NAME: Final = "cluster-mark.dat"
+MARK_VERSION: Final = semantic_version(0, 3, 0)
 
 ENTRY_FIELDS: Final = (
     Field("recording_id", 0, "q"),

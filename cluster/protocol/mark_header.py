@@ -2,6 +2,7 @@
 
 from typing import Annotated, Final
 
+from aerolog.transport.protocol.mark_header import ERROR_BUFFER_LENGTH, MARK_HEADER_LENGTH
 from aerolog.transport.protocol.sbe import (
     NULL_INT32,
     At,
@@ -13,6 +14,7 @@ from aerolog.transport.protocol.sbe import (
     Since,
     VarAscii,
     WireEnum,
+    message_of,
 )
 
 MARK_SCHEMA: Final = Schema(110, 2)
@@ -29,24 +31,24 @@ class ClusterComponentType(WireEnum):
     STANDBY = 4
 
 
-@MARK_SCHEMA.add_message(200)
+@message_of(MARK_SCHEMA, 200)
 class MarkFileHeader(Message):
     """Who owns a cluster folder or is a service of it; timestamps are epoch milliseconds."""
 
-    version: Int32
+    version: Int32 = 0
     component_type: ClusterComponentType
-    activity_timestamp: Int64
+    activity_timestamp: Int64 = 0
     start_timestamp: Int64
     pid: Int64
-    candidate_term_id: Int64
+    candidate_term_id: Int64 = -1
     archive_stream_id: Int32
     service_stream_id: Int32
     consensus_module_stream_id: Int32
     ingress_stream_id: Int32
     member_id: Int32
     service_id: Int32
-    header_length: Int32
-    error_buffer_length: Int32
+    header_length: Int32 = MARK_HEADER_LENGTH
+    error_buffer_length: Int32 = ERROR_BUFFER_LENGTH
     cluster_id: Int32
     reserved: Annotated[Int8, At(127)] = 0
     aeron_directory: VarAscii

@@ -14,7 +14,7 @@ from prerequisites import needs_mounts
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.archive_folder import ArchiveFolder
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.protocol import RecordingSignal
 from aerolog.transport.client import Aeron, CountersReader
 from aerolog.transport.errors import ArchiveErrorCode
@@ -175,5 +175,5 @@ def check_folder(
     published = [position for position in positions if position <= stop]
     assert [m.position for m in greedy] == published
     assert [m.payload for m in greedy] == [streams.message(3, i) for i in range(len(greedy))]
-    logged = [error.text for error in MarkFile.open(folder_path).errors()]
+    logged = [error.text for error in ArchiveMarkFile.open(folder_path).errors()]
     assert any("No space left on device" in text for text in logged)

@@ -6,7 +6,8 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
-from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ def mark_version(folder: Path, version: int) -> None:
     path.write_bytes(data)
 
 
-def new_mark(folder: Path, pid: int = 4321) -> MarkFile:
+def new_mark(folder: Path, pid: int = 4321) -> ArchiveMarkFile:
     """A mark file of an archive that gives signs of life."""
-    mark = MarkFile.claim(
+    mark = ArchiveMarkFile.claim(
         folder,
         MarkFileHeader(
             start_timestamp=time.time_ns() // 1_000_000,

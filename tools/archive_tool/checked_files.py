@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
-from aerolog.archive.format.mark_file import MarkFile, mark_file_dir
+from aerolog.archive.format.mark_file import ArchiveMarkFile, mark_file_dir
 from aerolog.transport.errors import AerologError, FileFormatError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def explained(folder: str) -> Iterator[None]:
         raise AerologError(f"{error}: {_remedy(error, folder)}") from error
 
 
-def open_mark(folder: str) -> MarkFile:
+def open_mark(folder: str) -> ArchiveMarkFile:
     """The mark file of a folder, read-only, without waiting for it.
 
     Raises:
@@ -56,7 +56,7 @@ def open_mark(folder: str) -> MarkFile:
     """
     _check_regular(Path(mark_file_dir(folder)) / MARK_FILE_NAME)
     try:
-        return MarkFile.open(folder)
+        return ArchiveMarkFile.open(folder)
     except FileNotFoundError as error:
         raise AerologError(
             f"{error.filename}: there is no {MARK_FILE_NAME}: no archive has run in this folder, or"

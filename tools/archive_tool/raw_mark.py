@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.layout import (
     MARK_BLOCK,
     MARK_FILE_NAME,
-    MARK_HEADER_LENGTH,
     MARK_LINK_NAME,
     MARK_MESSAGE_HEADER_LENGTH,
     MARK_SCHEMA_ID,
@@ -29,6 +28,7 @@ from aerolog.tools.archive_tool.uncaught_error import (
 from aerolog.tools.connection.deadlines import Deadline
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol.fixed_layout import offsets
+from aerolog.transport.protocol.mark_header import MARK_HEADER_LENGTH
 
 if TYPE_CHECKING:
     from aerolog.tools.archive_tool.tool_terminal import Terminal

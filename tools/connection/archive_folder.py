@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.client import AeronArchive
     from aerolog.archive.format.archive_folder import Recording
-    from aerolog.archive.format.mark_file import MarkFile
+    from aerolog.archive.format.mark_file import ArchiveMarkFile
     from aerolog.tools.command_line.options import ArchiveOptions
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ def readable_recordings(
                 yield recording
 
 
-def reached_by(mark: MarkFile, options: ArchiveOptions) -> ArchiveOptions:
+def reached_by(mark: ArchiveMarkFile, options: ArchiveOptions) -> ArchiveOptions:
     """How to reach the archive of a mark file, where the command line does not say."""
     header = mark.header
     stream, untold = options.control_stream, type(options)()

@@ -6,7 +6,6 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.format.mark_file import TERMINATED
 from aerolog.tools.connection.deadlines import Deadline
 from aerolog.tools.doctor.archive_snapshot import archive_snapshot, damaged_snapshot
 from aerolog.tools.doctor.driver_snapshot import driver_snapshot
@@ -18,6 +17,7 @@ from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import Trouble, ViewError
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import FileFormatError
+from aerolog.transport.memory.mark_file import TERMINATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,6 @@ from aerolog.archive.format.layout import (
     ENTRY_HEADER_LENGTH,
     MARK_BLOCK,
     MARK_BLOCK_LENGTH,
-    MARK_HEADER_LENGTH,
     MARK_MESSAGE_HEADER,
     MARK_MESSAGE_HEADER_LENGTH,
     MARK_STRINGS,
@@ -33,6 +32,7 @@ from aerolog.tools.explain.explanation import (
 from aerolog.tools.explain.file_kinds import MARK, kind_of
 from aerolog.tools.explain.frame_run import first_frame, walk
 from aerolog.transport.errors import FileFormatError
+from aerolog.transport.protocol.mark_header import MARK_HEADER_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

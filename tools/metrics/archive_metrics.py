@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.layout import MARK_FILE_NAME
-from aerolog.archive.format.mark_file import TERMINATED
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.metrics.companion_metrics import CompanionMetrics
 from aerolog.tools.metrics.driver_metrics import (
@@ -23,6 +22,7 @@ from aerolog.tools.metrics.stream_metrics import channel_name
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.errors import ViewError
 from aerolog.transport.errors import AerologError
+from aerolog.transport.memory.mark_file import TERMINATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
-from aerolog.archive.format.mark_file import LIVENESS_TIMEOUT_MS, TERMINATED, MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.format.read_errors import is_unreadable
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of
 from aerolog.archive.protocol.enums import RecordingState
@@ -20,13 +20,14 @@ from aerolog.tools.views.stream_views import RecordingPosition, recording_positi
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.memory.mark_file import LIVENESS_TIMEOUT_MS, TERMINATED
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
-    from aerolog.archive.format.mark_file import MarkFileHeader
+    from aerolog.archive.protocol.mark_header import MarkFileHeader
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
     from aerolog.transport.memory.error_log import ErrorObservation
 
@@ -177,9 +178,9 @@ class ArchiveView(Resource):
         self.mark: MarkFileHeader | None = None
         self.mark_fault: str | None = None
         self._catalog = catalog
-        self._mark_file: MarkFile | None = None
+        self._mark_file: ArchiveMarkFile | None = None
         try:
-            self._mark_file = MarkFile.open(archive_dir)
+            self._mark_file = ArchiveMarkFile.open(archive_dir)
             self.mark = self._mark_file.header
         except FileNotFoundError:
             self.mark_fault = f"{Path(archive_dir) / MARK_FILE_NAME}: no such file"
@@ -218,7 +219,7 @@ class ArchiveView(Resource):
             ViewError: there is no mark file that can be read.
         """
         try:
-            return MarkFile.open(archive_dir).errors()
+            return ArchiveMarkFile.open(archive_dir).errors()
         except FileNotFoundError:
             path = Path(archive_dir) / MARK_FILE_NAME
             raise ViewError(Trouble.MISSING, path, "no such file", _NO_ARCHIVE) from None

@@ -22,6 +22,7 @@ from typing import (
     Self,
     TypeVar,
     cast,
+    dataclass_transform,
     get_args,
     get_origin,
     get_type_hints,
@@ -315,14 +316,7 @@ class Layout:
             raise MessageFormatError(
                 f"{self.name}: block ends at {block_end}, the message at {len(buffer)}"
             )
-        count = self._fixed_count(version, block_length)
-        values: dict[str, Any] = dict(
-            zip(self._names, self._structs[count].unpack_from(buffer, offset), strict=False)
-        )
-        for field in self.fixed[count:]:
-            values[field.name] = field.kind.null
-        for name, enum in self.enums:
-            values[name] = enum(values[name])
+        values = self.decode_block(buffer, offset, self._fixed_count(version, block_length))
         position = block_end
         for group in self.groups:
             values[group.name], position = self._decode_group(group, buffer, position, version)
@@ -335,6 +329,21 @@ class Layout:
             data = buffer[start:position]
             values[var.name] = str(data, "ascii", "replace") if var.is_text else bytes(data)
         return values, position
+
+    def decode_block(self, buffer: Buffer, offset: int, count: int = -1) -> dict[str, Any]:
+        """Values of the fields of a block that is there whole, or of so many of its first fields.
+
+        The fields behind those have their null value.
+        """
+        values: dict[str, Any] = dict(
+            zip(self._names, self._structs[count].unpack_from(buffer, offset), strict=False)
+        )
+        if count >= 0:
+            for field in self.fixed[count:]:
+                values[field.name] = field.kind.null
+        for name, enum in self.enums:
+            values[name] = enum(values[name])
+        return values
 
     def _decode_group(
         self, group: GroupField, buffer: Buffer, offset: int, version: int
@@ -549,6 +558,12 @@ class Schema:
             raise MessageFormatError(f"expected schemaId={self.id}, actual={schema_id}")
         found = self.messages.get(template_id)
         return None if found is None else found.from_body(buffer, block_length, version)
+
+
+@dataclass_transform(kw_only_default=True)
+def message_of(schema: Schema, template_id: int) -> Callable[[type[M]], type[M]]:
+    """Class decorator: makes a message class of a schema; for schemas of one or two messages."""
+    return schema.add_message(template_id)
 
 
 def messages_of(module: ModuleType) -> tuple[type[Message], ...]:

@@ -40,7 +40,7 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.archive.format.mark_file import MarkFile
+    from aerolog.archive.format.mark_file import ArchiveMarkFile
     from aerolog.archive.service.conductor.control_session import ControlSession
     from aerolog.archive.service.conductor.listings import Listing
     from aerolog.archive.service.context import ArchiveContext
@@ -83,7 +83,7 @@ class ArchiveConductor(WatchAgent):
     def __init__(
         self,
         context: ArchiveContext,
-        mark_file: MarkFile,
+        mark_file: ArchiveMarkFile,
         authenticator: Authenticator,
         authorisation: AuthorisationService,
         recorder_table: SessionTable,

@@ -14,7 +14,7 @@ from aerolog.archive.format.archive_folder import ArchiveFolder, ScanTotals
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.checksum import checksum_for
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.catalog import export_recordings, open_recording
 
@@ -188,7 +188,7 @@ def test_a_checksummed_recording_shows_its_own_session_id(
 
 def test_mark_file_is_as_stated(golden: Path, manifest: dict[str, Any]) -> None:
     stated = dict(manifest["markFile"])
-    mark = MarkFile.open(golden)
+    mark = ArchiveMarkFile.open(golden)
     assert mark.mapped.length == stated.pop("length")
     head = mark.mapped.view(0, 8).cast("H").tolist()
     names = ("blockLength", "templateId", "schemaId", "schemaVersion")

@@ -10,7 +10,7 @@ import pytest
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.archive_folder import ArchiveFolder
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.catalog import export_recordings, open_recording
 from aerolog.transport.client import Aeron
 
@@ -46,7 +46,7 @@ def test_a_live_recording_is_read_to_its_counter_and_after_the_end_to_its_stop(
                 publication.send(message, timeout=30)
             end = publication.position
             until(lambda: archive.recording_position(entry.recording_id) == end)
-            assert MarkFile.open(server.archive_dir).is_active()
+            assert ArchiveMarkFile.open(server.archive_dir).is_active()
             with ArchiveFolder(server.archive_dir) as folder:
                 recording = folder.recording(entry.recording_id)
                 assert recording.descriptor == entry.with_changes(
@@ -62,7 +62,7 @@ def test_a_live_recording_is_read_to_its_counter_and_after_the_end_to_its_stop(
         assert not stopped.recording.is_live
         assert stopped.to_arrow()["payload"].to_pylist() == SENT
     assert server.process.stop() == 0
-    assert not MarkFile.open(server.archive_dir).is_active()
+    assert not ArchiveMarkFile.open(server.archive_dir).is_active()
 
 
 @pytest.mark.parametrize("implementation", ["ours", "reference"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 
 pytestmark = pytest.mark.interop
 
@@ -21,7 +21,7 @@ def revive(pair, site, own_sites):
     """The archive again, on another driver: its folder, its port."""
     dead = site.server
     if dead.implementation == "reference":  # ours sees that the process is gone
-        mark = MarkFile.open(dead.archive_dir)
+        mark = ArchiveMarkFile.open(dead.archive_dir)
         pair.wait(lambda: not mark.is_active(), "the dead archive to be known as dead")
     spec = replace(dead.spec, aeron_dir=Path(f"{dead.spec.aeron_dir}-again"))
     own_sites.folders.append(spec.aeron_dir)

@@ -16,7 +16,7 @@ import pytest
 from peer.streams import wait_until
 from prerequisites import PROCESS_NAMESPACE, needs_process_namespace
 
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,12 +60,12 @@ def test_a_live_archive_in_another_container_keeps_its_folder(
 ) -> None:
     folder = tmp_path / "archive"
     server = start_server(owner, "archiving-driver", archive_dir=folder)
-    before = MarkFile.open(folder).header
+    before = ArchiveMarkFile.open(folder).header
     with newcomer(folder) as process:
         _, errors = process.communicate(timeout=30)
     assert process.returncode != 0
     assert "active mark file detected" in errors
-    after = MarkFile.open(folder).header
+    after = ArchiveMarkFile.open(folder).header
     assert (after.pid, after.start_timestamp) == (before.pid, before.start_timestamp)
     assert server.process.running
 
@@ -88,7 +88,9 @@ def test_an_archive_that_stood_still_and_lost_its_folder_stops_and_says_so(tmp_p
         assert "ready" in ready(first, 30)
         os.kill(first.pid, signal.SIGSTOP)
         # Ten seconds, as in the reference, which no property changes.
-        wait_until(lambda: not MarkFile.open(folder).is_active(), "the sign of life to be old")
+        wait_until(
+            lambda: not ArchiveMarkFile.open(folder).is_active(), "the sign of life to be old"
+        )
         aeron_dir = tmp_path / "aeron"
         second = subprocess.Popen(
             [sys.executable, "-m", "aerolog.tools.main", "archiving-driver",
@@ -98,12 +100,12 @@ def test_an_archive_that_stood_still_and_lost_its_folder_stops_and_says_so(tmp_p
         )  # fmt: skip
         try:
             assert "ready" in ready(second, 30)
-            owned = MarkFile.open(folder).header
+            owned = ArchiveMarkFile.open(folder).header
             os.kill(first.pid, signal.SIGCONT)
             _, errors = first.communicate(timeout=30)
             assert first.returncode == 1
             assert f"process {second.pid} has taken {folder}/archive-mark.dat over" in errors
-            now = MarkFile.open(folder)
+            now = ArchiveMarkFile.open(folder)
             assert now.is_active()
             assert (now.header.pid, now.header.start_timestamp) == (
                 owned.pid, owned.start_timestamp,

@@ -21,7 +21,7 @@ from aerolog.archive.format.frame_scan import (
     SCAN_TOO_LONG,
     SegmentScanner,
 )
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.format.scan_columns import ScanColumns
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import AerologError, FileFormatError
@@ -243,7 +243,7 @@ def test_a_damaged_mark_file_opens_or_is_a_typed_error(offset: int, data: bytes)
         content[offset : offset + len(data)] = data
         (Path(name) / "archive-mark.dat").write_bytes(content)
         with suppress(FileFormatError):
-            mark = MarkFile.open(name)
+            mark = ArchiveMarkFile.open(name)
             assert 0 <= mark.header.error_buffer_length <= len(content) - 8192
             assert len(mark.errors()) <= 4096 // 24
 

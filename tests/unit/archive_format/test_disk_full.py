@@ -6,7 +6,8 @@ import pytest
 
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import CatalogReader
-from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.testing import FakeFileSystem, ManualClock
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import StorageSpaceError
@@ -74,5 +75,5 @@ def test_a_full_disk_has_no_room_for_a_new_archive(disk: FakeFileSystem) -> None
         aeron_directory="aeron",
     )
     with pytest.raises(StorageSpaceError):
-        MarkFile.claim(FOLDER, header, files=disk, clock=ManualClock())
+        ArchiveMarkFile.claim(FOLDER, header, files=disk, clock=ManualClock())
     assert not disk.exists(f"{FOLDER}/archive-mark.dat")

@@ -11,7 +11,7 @@ from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.archive_folder import ArchiveFolder
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.catalog import export_recordings
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.client import Aeron
@@ -92,16 +92,16 @@ def test_a_recording_that_begins_later_is_found_by_reload(
 def test_the_folder_of_a_live_archive_cannot_be_claimed(
     service: ArchivingMediaDriver, tmp_path: Path
 ) -> None:
-    mark = MarkFile.open(tmp_path / "archive")
+    mark = ArchiveMarkFile.open(tmp_path / "archive")
     assert mark.is_active()
     assert mark.header.pid == os.getpid()
     with pytest.raises(ActiveArchiveError, match="active mark file detected"):
-        MarkFile.claim(tmp_path / "archive", mark.header)
+        ArchiveMarkFile.claim(tmp_path / "archive", mark.header)
 
 
 def test_after_its_end_the_mark_file_says_so(service: ArchivingMediaDriver, tmp_path: Path) -> None:
     service.close()
-    assert not MarkFile.open(tmp_path / "archive").is_active()
+    assert not ArchiveMarkFile.open(tmp_path / "archive").is_active()
 
 
 def test_a_fragment_that_recovery_left_out_is_reported_and_gives_way_to_an_extension(
@@ -124,7 +124,7 @@ def test_a_fragment_that_recovery_left_out_is_reported_and_gives_way_to_an_exten
     ):
         assert archive.stop_position(0) == 3168
         assert segment.read_bytes() == content
-        errors = [seen.text for seen in MarkFile.open(folder).errors()]
+        errors = [seen.text for seen in ArchiveMarkFile.open(folder).errors()]
         assert any("0-0.rec" in text and "3168" in text for text in errors), errors
         channel = "aeron:ipc?term-length=64k|mtu=1408|init-term-id=7|term-id=7|term-offset=3168"
         archive.extend_recording(0, channel, STREAM_ID)

@@ -9,15 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.archive.format.mark_file import (
-    ACTIVATION_IN_PROGRESS,
-    LIVENESS_TIMEOUT_MS,
-    MarkFile,
-    MarkFileHeader,
-    mark_file_dir,
-)
+from aerolog.archive.format.mark_file import ArchiveMarkFile, mark_file_dir
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.errors import ActiveArchiveError, ConfigurationError, FileFormatError
+from aerolog.transport.memory.mark_file import ACTIVATION_IN_PROGRESS, LIVENESS_TIMEOUT_MS
 
 NAME = "archive-mark.dat"
 
@@ -43,8 +39,8 @@ def clock() -> ManualClock:
     return ManualClock(epoch_ms=1_700_000_000_000)
 
 
-def claim(folder: Path, clock: ManualClock, **changes: object) -> MarkFile:
-    return MarkFile.claim(folder, header(**changes), clock=clock)
+def claim(folder: Path, clock: ManualClock, **changes: object) -> ArchiveMarkFile:
+    return ArchiveMarkFile.claim(folder, header(**changes), clock=clock)
 
 
 def gone_pid() -> int:
@@ -72,7 +68,7 @@ def test_a_claimed_file_has_the_stated_bytes(tmp_path: Path, clock: ManualClock)
 
 def test_a_reader_sees_all_fields(tmp_path: Path, clock: ManualClock) -> None:
     claim(tmp_path, clock).ready()
-    seen = MarkFile.open(tmp_path, clock=clock)
+    seen = ArchiveMarkFile.open(tmp_path, clock=clock)
     assert seen.header == header(version=0x00030100, activity_timestamp=clock.now_epoch_ms())
     assert seen.is_active()
 
@@ -167,7 +163,7 @@ def test_a_process_that_died_while_starting_does_not_block_the_folder(
 ) -> None:
     claim(tmp_path, clock, pid=gone_pid())  # and its mapping goes, as at the end of a process
     claim(tmp_path, clock).ready()
-    assert MarkFile.open(tmp_path, clock=clock).is_active()
+    assert ArchiveMarkFile.open(tmp_path, clock=clock).is_active()
 
 
 def test_an_ended_archive_is_followed_at_once(tmp_path: Path, clock: ManualClock) -> None:
@@ -202,15 +198,15 @@ def test_a_mark_file_elsewhere_is_linked(tmp_path: Path, clock: ManualClock) -> 
     archive, marks = tmp_path / "archive", tmp_path / "marks"
     archive.mkdir()
     marks.mkdir()
-    MarkFile.claim(archive, header(), mark_dir=marks, clock=clock).ready()
+    ArchiveMarkFile.claim(archive, header(), mark_dir=marks, clock=clock).ready()
     link = archive / "archive-mark.lnk"
     assert link.read_text() == str(marks.resolve())
     assert mark_file_dir(archive) == str(marks.resolve())
     assert not (archive / NAME).exists()
-    assert MarkFile.open(archive, clock=clock).is_active()
+    assert ArchiveMarkFile.open(archive, clock=clock).is_active()
     link.write_text(f"  {marks}\n")
-    assert MarkFile.open(archive, clock=clock).is_active()
-    MarkFile.claim(archive, header(), clock=clock)
+    assert ArchiveMarkFile.open(archive, clock=clock).is_active()
+    ArchiveMarkFile.claim(archive, header(), clock=clock)
     assert not link.exists()
 
 
@@ -224,7 +220,7 @@ def test_strings_that_do_not_fit_are_refused_before_anything_is_written(
 
 def test_a_missing_file_is_missing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        MarkFile.open(tmp_path)
+        ArchiveMarkFile.open(tmp_path)
 
 
 def test_a_file_that_was_never_ready_is_refused_by_readers(
@@ -232,7 +228,7 @@ def test_a_file_that_was_never_ready_is_refused_by_readers(
 ) -> None:
     claim(tmp_path, clock)
     with pytest.raises(FileFormatError, match="created but not initialised"):
-        MarkFile.open(tmp_path, clock=clock)
+        ArchiveMarkFile.open(tmp_path, clock=clock)
 
 
 def test_another_major_version_is_refused(tmp_path: Path, clock: ManualClock) -> None:
@@ -242,7 +238,7 @@ def test_another_major_version_is_refused(tmp_path: Path, clock: ManualClock) ->
     mark.mapped.store_i32(8, 0x00020000)
     message = r"mark file \(.*\) major version 2 does not match software: 3"
     with pytest.raises(FileFormatError, match=message):
-        MarkFile.open(tmp_path, clock=clock)
+        ArchiveMarkFile.open(tmp_path, clock=clock)
     with pytest.raises(FileFormatError, match=message):
         claim(tmp_path, clock)
 
@@ -255,7 +251,7 @@ def test_a_truncated_file_is_an_error_for_readers(
     path = tmp_path / NAME
     path.write_bytes(path.read_bytes()[:length])
     with pytest.raises(FileFormatError, match=NAME):
-        MarkFile.open(tmp_path, clock=clock)
+        ArchiveMarkFile.open(tmp_path, clock=clock)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +272,7 @@ def test_damaged_fields_name_file_offset_and_value(
     content[offset : offset + 4] = value.to_bytes(4, "little")
     path.write_bytes(content)
     with pytest.raises(FileFormatError, match=message) as raised:
-        MarkFile.open(tmp_path, clock=clock)
+        ArchiveMarkFile.open(tmp_path, clock=clock)
     assert str(path) in str(raised.value)
 
 
@@ -289,9 +285,9 @@ def test_the_layout_without_a_message_header_is_read_and_replaced(
     path = tmp_path / NAME
     content = path.read_bytes()
     path.write_bytes(content[8:] + bytes(8))
-    assert MarkFile.open(tmp_path, clock=clock).header.archive_id == 101
+    assert ArchiveMarkFile.open(tmp_path, clock=clock).header.archive_id == 101
     second = claim(tmp_path, clock, archive_id=9)
     assert second.activity_timestamp == ACTIVATION_IN_PROGRESS
     second.ready()
     assert path.read_bytes()[:8] == bytes.fromhex("8000c80064000200")
-    assert MarkFile.open(tmp_path, clock=clock).header.archive_id == 9
+    assert ArchiveMarkFile.open(tmp_path, clock=clock).header.archive_id == 9

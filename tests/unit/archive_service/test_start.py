@@ -280,10 +280,10 @@ def test_the_folder_is_deleted_at_start_when_asked_for(tmp_path: Path, aeron_dir
 
 
 def test_the_mark_file_says_who_runs_and_that_it_ended(tmp_path: Path, aeron_dir: Path) -> None:
-    from aerolog.archive.format.mark_file import MarkFile
+    from aerolog.archive.format.mark_file import ArchiveMarkFile
 
     with Real(tmp_path, aeron_dir, archive_id=42):
-        mark = MarkFile.open(tmp_path)
+        mark = ArchiveMarkFile.open(tmp_path)
         header = mark.header
         assert (header.archive_id, header.pid) == (42, os.getpid())
         assert header.local_control_channel == "aeron:ipc?term-length=64k"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
         events_channel="",
         aeron_directory=str(tmp_path / "aeron"),
     )
-    mark = MarkFile.claim(archive, header)
+    mark = ArchiveMarkFile.claim(archive, header)
     mark.ready()
     mark.terminated()
     return archive

@@ -12,7 +12,8 @@ import pytest
 from golden_data import GOLDEN_ARCHIVE
 
 from aerolog.archive.format.checksum import checksum_for
-from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.time_index import index_path
 from aerolog.archive.verification import verify_recording
@@ -331,4 +332,4 @@ def claim(folder, aeron_dir):
         events_channel="",
         aeron_directory=str(aeron_dir),
     )
-    return MarkFile.claim(folder, header, clock=ManualClock(epoch_ms=NOW_MS))
+    return ArchiveMarkFile.claim(folder, header, clock=ManualClock(epoch_ms=NOW_MS))

@@ -11,7 +11,8 @@ from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.format.mark_claim import borrowed_folder
-from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.archive.retention.archive_access import RefusedError, StoppedArchive
 from aerolog.archive.retention.facts import Need
 from aerolog.archive.retention.holds import Holds
@@ -270,7 +271,7 @@ def clock() -> ManualClock:
 
 
 def test_a_running_archive_keeps_its_folder(disk, clock) -> None:
-    mark = MarkFile.claim(FOLDER, header(), files=disk, clock=clock)
+    mark = ArchiveMarkFile.claim(FOLDER, header(), files=disk, clock=clock)
     mark.ready()
     borrowed = borrowed_folder(FOLDER, disk, clock)
     with pytest.raises(ActiveArchiveError, match="an archive runs"), borrowed:
@@ -278,18 +279,18 @@ def test_a_running_archive_keeps_its_folder(disk, clock) -> None:
 
 
 def test_an_archive_does_not_start_in_a_borrowed_folder(disk, clock) -> None:
-    mark = MarkFile.claim(FOLDER, header(), files=disk, clock=clock)
+    mark = ArchiveMarkFile.claim(FOLDER, header(), files=disk, clock=clock)
     mark.ready()
     mark.terminated()
     with borrowed_folder(FOLDER, disk, clock) as beat:
         clock.advance_ns(60 * 10**9)
         beat()
         with pytest.raises(ActiveArchiveError):
-            MarkFile.claim(FOLDER, header(), files=disk, clock=clock)
+            ArchiveMarkFile.claim(FOLDER, header(), files=disk, clock=clock)
         again = borrowed_folder(FOLDER, disk, clock)
         with pytest.raises(ActiveArchiveError), again:
             pytest.fail("two owners")
     assert mark.activity_timestamp == -1
     assert mark.header.pid == header().pid
-    MarkFile.claim(FOLDER, header(), files=disk, clock=clock).ready()
+    ArchiveMarkFile.claim(FOLDER, header(), files=disk, clock=clock).ready()
     assert mark.is_active()

@@ -8,7 +8,8 @@ import pytest
 
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
-from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.driver_view import DriverView
@@ -31,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def claim(folder: Path, aeron_dir: str = "/nowhere") -> MarkFile:
+def claim(folder: Path, aeron_dir: str = "/nowhere") -> ArchiveMarkFile:
     header = MarkFileHeader(
         start_timestamp=5,
         pid=os.getpid(),
@@ -45,7 +46,7 @@ def claim(folder: Path, aeron_dir: str = "/nowhere") -> MarkFile:
         events_channel="",
         aeron_directory=aeron_dir,
     )
-    return MarkFile.claim(folder, header)
+    return ArchiveMarkFile.claim(folder, header)
 
 
 def test_recordings_have_their_files(folder: Path) -> None:

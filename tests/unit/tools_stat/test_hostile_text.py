@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.archive.retention.holds import Holds
 from aerolog.testing import ManualClock
 from aerolog.testing.recordings import RecordingBuilder
@@ -69,7 +70,7 @@ def hostile(driver: MadeUpDriver, tmp_path: Path) -> Hostile:
         events_channel=channel,
         aeron_directory=f"/none/{BYTES}",
     )
-    mark = MarkFile.claim(archive, header, clock=ManualClock(1_700_000_000_000))
+    mark = ArchiveMarkFile.claim(archive, header, clock=ManualClock(1_700_000_000_000))
     mark.ready()
     mark.error_log().record(TEXT)
     return Hostile(driver.folder, archive, tmp_path / f"no{BYTES}file")
