@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from aerolog.archive.client.caller import AwaitedCaller, AwaitedForm, WaitingCaller, WaitingForm
+from aerolog.archive.client.caller import (
+    AwaitedCaller,
+    AwaitedForm,
+    SteppedCaller,
+    SteppedForm,
+    WaitingCaller,
+    WaitingForm,
+)
 from aerolog.archive.client.operations import ArchiveOperations
 from aerolog.transport.client.aio import AsyncAeron
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aerolog.archive.client.caller import Steps
     from aerolog.transport.client import Aeron
 
 
@@ -104,4 +112,32 @@ class AsyncAeronArchive(ArchiveOperations, AwaitedForm):
 
     async def close(self) -> None:
         """End the session, and close the transport client if this one made it; recordings go on."""
+        self.conversation.close()
+
+
+class SteppedArchive(ArchiveOperations, SteppedForm):
+    """A session with an archive for an agent that must not wait: each operation gives its steps.
+
+    Example:
+        archive = SteppedArchive(aeron)
+        yield from archive.connect()
+        position = yield from archive.stop_position(recording_id)
+    """
+
+    def __init__(self, aeron: Aeron, **options: Any) -> None:
+        """Prepare a client without a session; the options are those of `AeronArchive`."""
+        super().__init__(aeron, None, options)
+        self.caller = SteppedCaller(self.conversation.turn, self.conversation.lock)
+
+    def connect(self) -> Steps[None]:
+        """Make the session.
+
+        Raises:
+            AeronTimeoutError: no archive answered.
+            ArchiveError: the archive refused the session.
+        """
+        return self.conversation.connect()
+
+    def close(self) -> None:
+        """End the session."""
         self.conversation.close()

@@ -1,9 +1,10 @@
-"""Operations written once as steps, and the callers that carry them out: waiting and awaited.
+"""Operations written once as steps, and the callers: waiting, awaited, or an agent's duty cycle.
 
 Steps are generators that never wait. When they can go no further they yield how much they did, and
 at the end they return the result; a series also yields lists of what it has found. `operation` and
-`series` turn them into methods that block in a `WaitingForm` and are awaited in an `AwaitedForm`.
-The methods keep the arguments of the steps, and type checkers see the types of each form.
+`series` turn them into methods that block in a `WaitingForm`, are awaited in an `AwaitedForm`, and
+return the steps themselves in a `SteppedForm`, whose owner carries them out in its duty cycle. The
+methods keep the arguments of the steps, and type checkers see the types of each form.
 """
 
 from __future__ import annotations
@@ -155,6 +156,18 @@ class AwaitedCaller(Caller):
                 parts.close()
 
 
+class SteppedCaller(Caller):
+    """Gives steps to the caller, who carries them out; nothing waits."""
+
+    def carry_out(self, steps: Steps[T]) -> Steps[T]:
+        """Return the steps."""
+        return steps
+
+    def iterate(self, parts: Parts[T]) -> Parts[T]:
+        """Return the parts."""
+        return parts
+
+
 class WaitingForm(Resource):
     """The base of objects whose operations block the calling thread.
 
@@ -175,6 +188,16 @@ class AwaitedForm(AsyncResource):
     caller: AwaitedCaller
 
 
+class SteppedForm(Resource):
+    """The base of objects whose operations return their steps, for the duty cycle of an agent.
+
+    Attributes:
+        caller: gives the steps to whoever asked for the operation.
+    """
+
+    caller: SteppedCaller
+
+
 class Operation(Generic[P, T]):
     """The type that checkers see for `operation`: a method that blocks or is awaited."""
 
@@ -186,6 +209,8 @@ class Operation(Generic[P, T]):
     def __get__(
         self, owner: AwaitedForm, kind: type[Any]
     ) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    @overload
+    def __get__(self, owner: SteppedForm, kind: type[Any]) -> Callable[P, Steps[T]]: ...
     def __get__(self, owner: Any, kind: type[Any]) -> Any:
         """Return the method bound to its owner, in the form that the owner has."""
 
@@ -199,6 +224,8 @@ class Series(Generic[P, T]):
     def __get__(self, owner: WaitingForm, kind: type[Any]) -> Callable[P, Iterator[T]]: ...
     @overload
     def __get__(self, owner: AwaitedForm, kind: type[Any]) -> Callable[P, AsyncIterator[T]]: ...
+    @overload
+    def __get__(self, owner: SteppedForm, kind: type[Any]) -> Callable[P, Parts[T]]: ...
     def __get__(self, owner: Any, kind: type[Any]) -> Any:
         """Return the method bound to its owner, in the form that the owner has."""
 

@@ -39,15 +39,15 @@ def main_archive(argv: Sequence[str]) -> int:
         invalid arguments.
     """
 
-    def run(properties: Properties, stop: _Stop) -> None:
+    def run(properties: Properties, stop: ServiceStop) -> None:
         aeron_dir = p.ArchiveConfig(properties)[p.AERON_DIR] or default_aeron_dir()
         with announced(lambda: _say_wait(aeron_dir)):
             made = Archive(properties=properties, on_fatal=stop.fail)
         with made as archive:
-            _say_ready(f"aerolog archive ready: {archive.archive_dir} on {archive.aeron_dir}")
+            say_ready(f"aerolog archive ready: {archive.archive_dir} on {archive.aeron_dir}")
             stop.wait()
 
-    return _run(argv, run)
+    return run_service(argv, run, _check)
 
 
 def main_archiving_driver(argv: Sequence[str]) -> int:
@@ -60,39 +60,54 @@ def main_archiving_driver(argv: Sequence[str]) -> int:
         An exit code as ``main_archive`` returns it.
     """
 
-    def run(properties: Properties, stop: _Stop) -> None:
+    def run(properties: Properties, stop: ServiceStop) -> None:
         _refuse_invoker(driver_settings(properties)[THREADING_MODE], THREADING_MODE.name)
         with ArchivingMediaDriver(
             properties=properties, on_fatal=stop.fail, termination_hook=stop.stop
         ) as both:
-            _say_ready(
+            say_ready(
                 f"aerolog archiving driver ready: {both.driver.aeron_dir},"
                 f" archive {both.archive.archive_dir}"
             )
             stop.wait()
 
-    return _run(argv, run)
+    return run_service(argv, run, _check)
 
 
-class _Stop(StopSignal):
+class ServiceStop(StopSignal):
     """Ends the process on a signal, a terminate command, or a fatal failure."""
 
     failure: BaseException | None = None
 
     def fail(self, reason: BaseException) -> None:
+        """End the process, with an exit code that says that it failed."""
         self.failure = reason
         self.stop()
 
 
-def _run(argv: Sequence[str], run: Callable[[Properties, _Stop], None]) -> int:
+def _check(properties: Properties) -> None:
+    _refuse_invoker(p.ArchiveConfig(properties)[p.THREADING_MODE], p.THREADING_MODE.name)
+
+
+def run_service(
+    argv: Sequence[str],
+    run: Callable[[Properties, ServiceStop], None],
+    check: Callable[[Properties], None],
+) -> int:
+    """Run a service in the foreground; returns its exit code as `main_archive` does.
+
+    Args:
+        argv: ``-Dname=value`` definitions and properties files.
+        run: runs the service until its second argument is told to stop.
+        check: raises ConfigurationError for settings that cannot be used, before anything starts.
+    """
     try:
         properties = Properties.from_command_line(argv)
-        config = p.ArchiveConfig(properties)
-        _refuse_invoker(config[p.THREADING_MODE], p.THREADING_MODE.name)
+        check(properties)
     except ConfigurationError as error:
         return _fail(error, EXIT_USAGE)
     try:
-        with _Stop() as stop:
+        with ServiceStop() as stop:
             run(properties, stop)
     except ConfigurationError as error:
         return _fail(error, EXIT_USAGE)
@@ -112,7 +127,8 @@ def _say_wait(aeron_dir: str) -> None:
         sys.stderr.flush()
 
 
-def _say_ready(line: str) -> None:
+def say_ready(line: str) -> None:
+    """Tell whoever started the service that clients can connect."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

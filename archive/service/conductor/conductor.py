@@ -178,7 +178,7 @@ class ArchiveConductor(WatchAgent):
         self.take_bell()
         context = self._context
         now_ns, now_ms = context.now_ns(), context.now_ms()
-        work = self._turn_client()
+        work = self.turn_client(context.aeron.conductor)
         if context.aeron.closed:
             self._give_up()
             return 1
@@ -202,15 +202,6 @@ class ArchiveConductor(WatchAgent):
         work += self._sessions.do_work(now_ns, now_ms)
         self._plan(now_ns, work)
         return work
-
-    def _turn_client(self) -> int:
-        """Run the Aeron client's duty cycle, or end the client after a failed liveness check."""
-        client = self._context.aeron.conductor
-        if self.fatal_code < 0:
-            with client.lock:
-                client.end_for(self.fatal_code)
-            return 1
-        return client.do_work()
 
     def _plan(self, now_ns: int, work: int) -> None:
         """Set when to be called again if nothing happens before."""

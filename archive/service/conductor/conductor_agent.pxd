@@ -7,6 +7,10 @@ from aerolog.transport.client.liveness cimport Liveness
 from aerolog.transport.concurrent.agent cimport Agent
 
 
+# The readers of images, for a duty cycle; the caller keeps the images and frees the array.
+cdef void** readers_of(tuple images) except NULL
+
+
 cdef class WatchAgent(Agent):
     cdef readonly Doorbell doorbell
     cdef readonly Liveness liveness

@@ -68,6 +68,18 @@ def cycle_tracker(
     return tracker
 
 
+cdef void** readers_of(tuple images) except NULL:
+    cdef Image image
+    cdef int32_t index = 0
+    cdef void** readers = <void**> malloc((len(images) + 1) * sizeof(void*))
+    if readers == NULL:
+        raise MemoryError()
+    for image in images:
+        readers[index] = <void*> image.reader
+        index += 1
+    return readers
+
+
 cdef class WatchAgent(Agent):
     """Calls control() when there is something for the conductor to do.
 
@@ -94,19 +106,27 @@ cdef class WatchAgent(Agent):
 
     def watch(self, tuple images, deadline_ns: int) -> None:
         """Set what to check until the next control(): control images, and a time."""
-        cdef Image image
-        cdef int32_t index = 0
-        cdef void** readers = <void**> malloc((len(images) + 1) * sizeof(void*))
-        if readers == NULL:
-            raise MemoryError()
-        for image in images:
-            readers[index] = <void*> image.reader
-            index += 1
+        cdef void** readers = readers_of(images)
         free(self._readers)
         self._readers = readers
-        self._reader_count = index
+        self._reader_count = <int32_t> len(images)
         self._images = images
         self.deadline_ns = deadline_ns
+
+    def turn_client(self, conductor: object) -> int:
+        """Run the duty cycle of the agent's client, or end it after a failed liveness check.
+
+        Args:
+            conductor: the client's conductor.
+
+        Returns:
+            A work count.
+        """
+        if self.fatal_code < 0:
+            with conductor.lock:
+                conductor.end_for(self.fatal_code)
+            return 1
+        return conductor.do_work()
 
     def take_bell(self) -> bool:
         """Return whether the bell was rung since the last call."""

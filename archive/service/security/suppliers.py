@@ -11,7 +11,7 @@ is called with the archive's ``ArchiveConfig``. Built-in names cannot be replace
 from __future__ import annotations
 
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.security.authentication import AcceptAll, FixedAuthorisation
@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
     from aerolog.transport.config.definition import Property
 
-_AUTHENTICATOR_METHODS: Final = (
+
+class _Config(Protocol):
+    def __getitem__(self, prop: Any) -> Any: ...
+
+
+ConfigT = TypeVar("ConfigT", bound=_Config)
+AUTHENTICATOR_METHODS: Final = (
     "on_connect_request",
     "on_connected_session",
     "on_challenge_response",
@@ -68,7 +74,7 @@ def authenticator_of(config: ArchiveConfig) -> Authenticator:
     Raises:
         ConfigurationError: the authenticator cannot be made.
     """
-    found: Authenticator = _make(p.AUTHENTICATOR, AUTHENTICATORS, config, _AUTHENTICATOR_METHODS)
+    found: Authenticator = make_from(p.AUTHENTICATOR, AUTHENTICATORS, config, AUTHENTICATOR_METHODS)
     return found
 
 
@@ -78,18 +84,29 @@ def authorisation_of(config: ArchiveConfig) -> AuthorisationService:
     Raises:
         ConfigurationError: the authorisation service cannot be made.
     """
-    found: AuthorisationService = _make(
+    found: AuthorisationService = make_from(
         p.AUTHORISATION, AUTHORISATION_SERVICES, config, ("is_authorised",)
     )
     return found
 
 
-def _make(
+def make_from(
     prop: Property[str],
-    built_in: Mapping[str, Callable[[ArchiveConfig], Any]],
-    config: ArchiveConfig,
+    built_in: Mapping[str, Callable[[ConfigT], Any]],
+    config: ConfigT,
     methods: tuple[str, ...],
 ) -> Any:
+    """Return what a property names: one of the built-in objects, or that of an entry point.
+
+    Args:
+        prop: the property, whose plug-ins are the entry points' group.
+        built_in: what makes the built-in objects, by name.
+        config: what the object is made with, and where the property's value is.
+        methods: what the object must have.
+
+    Raises:
+        ConfigurationError: there is no such object, or it cannot be made.
+    """
     name = config[prop]
     if name in built_in:
         return built_in[name](config)
