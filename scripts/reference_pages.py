@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.client import options as archive_client_options
 from aerolog.archive.service import properties as archive_properties
+from aerolog.cluster.client import options as cluster_client_options
+from aerolog.cluster.module import properties as cluster_module_properties
 from aerolog.tools.command_line.application import COMMANDS, application
 from aerolog.tools.command_line.help import CONNECTION_PANEL, usage
 from aerolog.tools.command_line.options import DriverOptions
@@ -210,6 +212,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "archive-properties": lambda: property_table(archive_properties.PROPERTIES),
     "archive-client-properties": lambda: property_table(archive_client_options.PROPERTIES),
     "archive-choices": lambda: choices(archive_properties.PROPERTIES),
+    "cluster-module-properties": lambda: property_table(cluster_module_properties.PROPERTIES),
+    "cluster-module-choices": lambda: choices(cluster_module_properties.PROPERTIES),
+    "cluster-client-properties": lambda: property_table(cluster_client_options.PROPERTIES),
     "uri-parameters": uri_parameters,
     "commands": commands,
     "connection": connection,

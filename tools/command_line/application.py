@@ -21,6 +21,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Run a media driver with an archive.",
     ),
     "archive": ("services.service_commands:archive_app", "Run an archive beside a running driver."),
+    "clustered-driver": (
+        "services.service_commands:clustered_driver_app",
+        "Run driver, archive and consensus module.",
+    ),
+    "consensus-module": (
+        "services.service_commands:consensus_module_app",
+        "Run a consensus module beside an archive.",
+    ),
     "publish": ("messages.publish_command", "Publish lines, records or generated messages."),
     "subscribe": ("messages.subscribe_command", "Print the messages of a stream."),
     "tail": ("replay.tail_command", "Print a recording, then its live stream."),
@@ -79,7 +87,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 #: Heading of the overview -> commands below it; in the overview they stand in this order.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Services": ("driver", "archiving-driver", "archive", "passwords"),
+    "Services": (
+        "driver",
+        "archiving-driver",
+        "archive",
+        "clustered-driver",
+        "consensus-module",
+        "passwords",
+    ),
     "Streams": ("publish", "subscribe", "tail", "record", "replay"),
     "Recordings": (
         "recordings",

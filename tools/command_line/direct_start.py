@@ -19,6 +19,8 @@ _MODULES: Final = {
     "driver": "services.direct_service",
     "archiving-driver": "services.direct_service",
     "archive": "services.direct_service",
+    "clustered-driver": "services.direct_service",
+    "consensus-module": "services.direct_service",
     "stat": "stat.plain_stat",
     "archive-tool": "archive_tool.plain_archive_tool",
 }

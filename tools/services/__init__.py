@@ -1,1 +1,1 @@
-"""``aerolog driver``, ``archiving-driver``, ``archive`` and ``passwords``: what runs on and on."""
+"""The commands that run on and on: driver, archive and consensus module, alone or together."""

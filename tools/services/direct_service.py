@@ -13,6 +13,8 @@ SERVICES: Final = {
     "driver": ("aerolog.transport.driver", "main"),
     "archiving-driver": ("aerolog.archive.service", "main_archiving_driver"),
     "archive": ("aerolog.archive.service", "main_archive"),
+    "clustered-driver": ("aerolog.cluster.module", "main_clustered_driver"),
+    "consensus-module": ("aerolog.cluster.module", "main_consensus_module"),
 }
 
 

@@ -1,4 +1,4 @@
-"""``aerolog driver``, ``archiving-driver`` and ``archive``: services in the foreground.
+"""Services in the foreground: driver, archive and consensus module, alone or together.
 
 Properties and files of them are handed over in their order, with options of ours behind them.
 """
@@ -38,6 +38,10 @@ ControlChannelProperty = Annotated[
         help="Take requests over UDP, too: the same as -Daeron.archive.control.channel=CHANNEL.",
     ),
 ]
+ClusterDirProperty = Annotated[
+    str | None,
+    typer.Option("--cluster-dir", metavar="DIR", help="The same as -Daeron.cluster.dir=DIR."),
+]
 StrictProperty = Annotated[
     bool,
     typer.Option(
@@ -50,6 +54,8 @@ StrictProperty = Annotated[
 driver_app = typer.Typer(add_completion=False)
 archiving_driver_app = typer.Typer(add_completion=False)
 archive_app = typer.Typer(add_completion=False)
+clustered_driver_app = typer.Typer(add_completion=False)
+consensus_module_app = typer.Typer(add_completion=False)
 
 
 @command(
@@ -118,6 +124,58 @@ command(
     help="Run an archive beside the media driver of a directory until SIGINT or SIGTERM."
     + _PROPERTIES,
 )(_with_archive("archive"))
+
+
+@command(
+    clustered_driver_app,
+    context_settings=_PASS_THROUGH,
+    examples=("clustered-driver node0.properties", "clustered-driver --cluster-dir node0/cluster"),
+)
+def clustered_driver(
+    arguments: ServiceArguments = None,
+    aeron_dir: AeronDirProperty = None,
+    archive_dir: ArchiveDirProperty = None,
+    cluster_dir: ClusterDirProperty = None,
+    control_channel: ControlChannelProperty = None,
+    strict: StrictProperty = False,
+) -> None:
+    """Run driver, archive and consensus module in one process until SIGINT or SIGTERM.
+
+    Properties have the reference's names, such as -Daeron.cluster.members=...; they and
+    properties files apply in their order, over AERON_* variables of the environment.
+    """
+    properties = {
+        "aeron.dir": aeron_dir,
+        "aeron.archive.dir": archive_dir,
+        "aeron.cluster.dir": cluster_dir,
+        "aeron.archive.control.channel": control_channel,
+        "aerolog.strict": _given(strict),
+    }
+    run_service(service("clustered-driver"), service_arguments(arguments, properties))
+
+
+@command(
+    consensus_module_app,
+    context_settings=_PASS_THROUGH,
+    examples=("consensus-module node0.properties",),
+)
+def consensus_module(
+    arguments: ServiceArguments = None,
+    aeron_dir: AeronDirProperty = None,
+    cluster_dir: ClusterDirProperty = None,
+    strict: StrictProperty = False,
+) -> None:
+    """Run a consensus module beside a driver and its archive until SIGINT or SIGTERM.
+
+    Properties have the reference's names, such as -Daeron.cluster.members=...; they and
+    properties files apply in their order, over AERON_* variables of the environment.
+    """
+    properties = {
+        "aeron.dir": aeron_dir,
+        "aeron.cluster.dir": cluster_dir,
+        "aerolog.strict": _given(strict),
+    }
+    run_service(service("consensus-module"), service_arguments(arguments, properties))
 
 
 def _given(flag: bool) -> str | None:

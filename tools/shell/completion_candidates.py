@@ -180,14 +180,18 @@ def _options(command: Any, given: list[str]) -> Iterator[Candidate]:
 def _properties(service: str, last: str) -> Iterator[Candidate]:
     """The properties of a service, and behind the equals sign the names that one accepts."""
     found: list[Any] = []
-    if service in {"driver", "archiving-driver"}:
+    if service in {"driver", "archiving-driver", "clustered-driver"}:
         from aerolog.transport.driver.properties import PROPERTIES as DRIVER
 
         found += DRIVER
-    if service in {"archive", "archiving-driver"}:
+    if service in {"archive", "archiving-driver", "clustered-driver"}:
         from aerolog.archive.service.properties import PROPERTIES as ARCHIVE
 
         found += ARCHIVE
+    if service in {"clustered-driver", "consensus-module"}:
+        from aerolog.cluster.module.properties import PROPERTIES as MODULE
+
+        found += MODULE
     named = last[2:].partition("=")[0] if "=" in last else None
     for prop in found:
         if named is None:

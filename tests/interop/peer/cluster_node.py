@@ -1,9 +1,10 @@
-"""A node of the reference's cluster with an echo service."""
+"""Nodes of a cluster: the reference's and ours, with services of the reference's."""
 
 from __future__ import annotations
 
 import shutil
 import socket
+import sys
 import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,10 +18,19 @@ if TYPE_CHECKING:
 
 
 class Node(NamedTuple):
-    """What a client needs to know of it."""
+    """What a client needs to know of it.
+
+    Attributes:
+        aeron_dir: the driver's directory.
+        endpoints: the ingress endpoints.
+        folder: where ``cluster`` and ``archive`` are.
+        process: the process of driver, archive and module.
+    """
 
     aeron_dir: str
     endpoints: str
+    folder: Path
+    process: ServerProcess
 
 
 def free_ports(count: int) -> list[int]:
@@ -45,7 +55,58 @@ def java_node(folder: Path, ingress: str, authenticator: str = "-") -> Iterator[
     node = ServerProcess("java-cluster-node", command)
     try:
         node.wait_line("ready")
-        yield Node(f"{aeron_dir}/aeron", f"0={places[0]}")
+        yield Node(f"{aeron_dir}/aeron", f"0={places[0]}", folder, node)
     finally:
         node.stop()
         shutil.rmtree(aeron_dir, ignore_errors=True)
+
+
+@contextmanager
+def our_node(folder: Path, *settings: str, ingress: str = "aeron:udp") -> Iterator[Node]:
+    """Our driver, archive and consensus module in one process, without services.
+
+    Args:
+        folder: where ``cluster`` and ``archive`` are, or will be.
+        settings: further properties, as NAME=VALUE.
+        ingress: the ingress channel.
+    """
+    aeron_dir = tempfile.mkdtemp(prefix="aeron-cluster-", dir="/dev/shm")
+    places = [f"localhost:{port}" for port in free_ports(5)]
+    properties = (
+        f"aeron.dir={aeron_dir}/aeron",
+        "aeron.threading.mode=SHARED",
+        f"aeron.archive.dir={folder}/archive",
+        "aeron.archive.threading.mode=SHARED",
+        f"aeron.archive.control.channel=aeron:udp?endpoint={places[4]}",
+        "aeron.archive.replication.channel=aeron:udp?endpoint=localhost:0",
+        f"aeron.cluster.dir={folder}/cluster",
+        f"aeron.cluster.members=0,{','.join(places)}",
+        f"aeron.cluster.ingress.channel={ingress}",
+        "aeron.cluster.ingress.ipc.allowed=true",
+        "aeron.cluster.replication.channel=aeron:udp?endpoint=localhost:0",
+        *settings,
+    )
+    command = [sys.executable, "-m", "aerolog.tools.main", "clustered-driver"]
+    node = ServerProcess(
+        "our-cluster-node", command + [f"-D{each}" for each in properties], stop_by_signal=True
+    )
+    try:
+        node.wait_line("ready")
+        yield Node(f"{aeron_dir}/aeron", f"0={places[0]}", folder, node)
+    finally:
+        node.stop()
+        shutil.rmtree(aeron_dir, ignore_errors=True)
+
+
+@contextmanager
+def java_service(node: Node, service: str = "ClusterEcho") -> Iterator[ServerProcess]:
+    """A container of the reference's with a service of a class that peers or samples have."""
+    command = toolchain().command(
+        "ClusterContainer", str(node.folder), node.aeron_dir, service, properties={}
+    )
+    container = ServerProcess("java-service", command)
+    try:
+        container.wait_line("ready")
+        yield container
+    finally:
+        container.stop()

@@ -1,19 +1,11 @@
-import io.aeron.ExclusivePublication;
-import io.aeron.Image;
 import io.aeron.archive.Archive;
 import io.aeron.archive.ArchiveThreadingMode;
 import io.aeron.archive.client.AeronArchive;
 import io.aeron.cluster.ClusteredMediaDriver;
 import io.aeron.cluster.ConsensusModule;
-import io.aeron.cluster.codecs.CloseReason;
-import io.aeron.cluster.service.ClientSession;
-import io.aeron.cluster.service.Cluster;
-import io.aeron.cluster.service.ClusteredService;
 import io.aeron.cluster.service.ClusteredServiceContainer;
 import io.aeron.driver.MediaDriver;
 import io.aeron.driver.ThreadingMode;
-import io.aeron.logbuffer.Header;
-import org.agrona.DirectBuffer;
 
 /**
  * A node of a cluster of one member with an echo service, until its input ends.
@@ -71,7 +63,7 @@ public final class ClusterNode
                     .aeronDirectoryName(aeronDir)
                     .archiveContext(archiveClient.clone())
                     .clusterDirectoryName(folder + "/cluster")
-                    .clusteredService(new Echo())
+                    .clusteredService(new ClusterEcho())
                     .errorHandler(Throwable::printStackTrace)))
         {
             System.out.println("ready");
@@ -80,59 +72,6 @@ public final class ClusterNode
             {
                 Thread.onSpinWait();
             }
-        }
-    }
-
-    private static final class Echo implements ClusteredService
-    {
-        private Cluster cluster;
-
-        public void onStart(final Cluster cluster, final Image snapshotImage)
-        {
-            this.cluster = cluster;
-        }
-
-        public void onSessionOpen(final ClientSession session, final long timestamp)
-        {
-        }
-
-        public void onSessionClose(final ClientSession session, final long timestamp, final CloseReason closeReason)
-        {
-        }
-
-        public void onSessionMessage(
-            final ClientSession session,
-            final long timestamp,
-            final DirectBuffer buffer,
-            final int offset,
-            final int length,
-            final Header header)
-        {
-            if (length == 5 && "close".equals(buffer.getStringWithoutLengthAscii(offset, length)))
-            {
-                session.close();
-                return;
-            }
-            while (session.offer(buffer, offset, length) < 0)
-            {
-                cluster.idleStrategy().idle();
-            }
-        }
-
-        public void onTimerEvent(final long correlationId, final long timestamp)
-        {
-        }
-
-        public void onTakeSnapshot(final ExclusivePublication snapshotPublication)
-        {
-        }
-
-        public void onRoleChange(final Cluster.Role newRole)
-        {
-        }
-
-        public void onTerminate(final Cluster cluster)
-        {
         }
     }
 }

@@ -1,0 +1,12 @@
+"""The consensus module: sessions, the log, timers, snapshots and elections of a cluster's node."""
+
+from aerolog.cluster.module.clustered_driver import ClusteredMediaDriver
+from aerolog.cluster.module.consensus_module import ConsensusModule
+from aerolog.cluster.module.main import main_clustered_driver, main_consensus_module
+
+__all__ = [
+    "ClusteredMediaDriver",
+    "ConsensusModule",
+    "main_clustered_driver",
+    "main_consensus_module",
+]

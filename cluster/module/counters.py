@@ -1,0 +1,156 @@
+"""The module's counters, in the order in which the reference adds them (spec cluster 23)."""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from aerolog._version import __version__
+from aerolog.cluster.module import properties as p
+from aerolog.transport.config.values import format_duration
+from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.memory.counters import MAX_KEY_LENGTH, MAX_LABEL_LENGTH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from concurrent.futures import Future
+
+    from aerolog.cluster.module.properties import ModuleConfig
+    from aerolog.transport.client.aeron import Aeron
+    from aerolog.transport.client.client_counters import Counter
+
+MODULE_STATE: Final = 200
+NODE_ROLE: Final = 201
+CONTROL_TOGGLE: Final = 202
+COMMIT_POSITION: Final = 203
+RECOVERY_STATE: Final = 204
+SNAPSHOT_COUNT: Final = 205
+ELECTION_STATE: Final = 207
+ERRORS: Final = 212
+TIMED_OUT_CLIENTS: Final = 213
+MAX_CYCLE_TIME: Final = 216
+CYCLE_TIME_EXCEEDED: Final = 217
+NODE_TOGGLE: Final = 233
+MAX_SNAPSHOT_TIME: Final = 234
+SNAPSHOT_TIME_EXCEEDED: Final = 235
+ELECTION_COUNT: Final = 238
+LEADERSHIP_TERM: Final = 239
+SESSION: Final = 241
+
+_CLUSTER_KEY = struct.Struct("<i")
+_RECOVERY_KEY = struct.Struct("<qqqii")
+_SESSION_KEY = struct.Struct("<iq")
+
+
+class ModuleState(IntEnum):
+    """What the module does, the value of its state counter (spec cluster 19)."""
+
+    INIT = 0
+    ACTIVE = 1
+    SUSPENDED = 2
+    SNAPSHOT = 3
+    QUITTING = 4
+    TERMINATING = 5
+    CLOSED = 6
+
+
+class Role(IntEnum):
+    """What the node is in its cluster, the value of the role counter."""
+
+    FOLLOWER = 0
+    CANDIDATE = 1
+    LEADER = 2
+
+
+class Toggle(IntEnum):
+    """What an operator asks of the cluster, the value of the control toggle."""
+
+    INACTIVE = 0
+    NEUTRAL = 1
+    SUSPEND = 2
+    RESUME = 3
+    SNAPSHOT = 4
+    SHUTDOWN = 5
+    ABORT = 6
+    STANDBY_SNAPSHOT = 7
+
+
+class ModuleCounters:
+    """The counters that live as long as the module.
+
+    Attributes:
+        state: a ModuleState.
+        election_state: a state of the election, 17 when none runs.
+        role: a Role.
+        commit_position: how far services may read the log, bytes.
+        toggle: a Toggle.
+        node_toggle: the toggle of this node alone.
+    """
+
+    def __init__(self, aeron: Aeron, config: ModuleConfig) -> None:
+        self._aeron = aeron
+        self.cluster_id = cluster_id = config[p.CLUSTER_ID]
+        self._suffix = f" - clusterId={cluster_id}"
+        self._key = _CLUSTER_KEY.pack(cluster_id)
+        for info in aeron.counters.infos():
+            if info.type_id == MODULE_STATE and info.key[:4] == self._key:
+                raise ConfigurationError(
+                    f"existing consensus module detected for clusterId={cluster_id}: give this one"
+                    " another aeron.cluster.id, or another driver"
+                )
+        threshold = format_duration(config[p.CYCLE_THRESHOLD])
+        slow = format_duration(config[p.SNAPSHOT_THRESHOLD])
+        self.errors = self._add(ERRORS, "Cluster Errors", f" version={__version__}")
+        self.state = self._add(MODULE_STATE, "Consensus Module state")
+        self.election_state = self._add(ELECTION_STATE, "Cluster election state")
+        self.election_count = self._add(ELECTION_COUNT, "Cluster election count")
+        self.leadership_term = self._add(LEADERSHIP_TERM, "Cluster leadership term id")
+        self.role = self._add(NODE_ROLE, "Cluster node role")
+        self.commit_position = self._add(COMMIT_POSITION, "Cluster commit-pos:")
+        self.toggle = self._add(CONTROL_TOGGLE, "Cluster control toggle")
+        self.node_toggle = self._add(NODE_TOGGLE, "Node control toggle")
+        self.snapshots = self._add(SNAPSHOT_COUNT, "Cluster snapshot count")
+        self.timed_out_clients = self._add(TIMED_OUT_CLIENTS, "Cluster timed out client count")
+        self.max_cycle_time = self._add(MAX_CYCLE_TIME, "Cluster max cycle time in ns")
+        self.cycle_time_exceeded = self._add(
+            CYCLE_TIME_EXCEEDED, f"Cluster work cycle time exceeded count: threshold={threshold}"
+        )
+        self.max_snapshot_time = self._add(MAX_SNAPSHOT_TIME, "Total max snapshot duration in ns")
+        self.snapshot_time_exceeded = self._add(
+            SNAPSHOT_TIME_EXCEEDED,
+            f"Total max snapshot duration exceeded count: threshold={slow}",
+        )
+
+    def _add(self, type_id: int, text: str, more: str = "") -> Counter:
+        label = f"{text}{self._suffix}{more}"[:MAX_LABEL_LENGTH]
+        return self._aeron.add_counter(type_id, label, self._key)
+
+    def add_recovery_state(
+        self,
+        leadership_term_id: int,
+        log_position: int,
+        timestamp: int,
+        snapshot_ids: Sequence[int],
+        service_count: int,
+    ) -> Counter:
+        """Add the counter that tells services what to recover from (spec cluster 12)."""
+        key = _RECOVERY_KEY.pack(
+            leadership_term_id, log_position, timestamp, self.cluster_id, service_count
+        ) + b"".join(
+            recording_id.to_bytes(8, "little", signed=True) for recording_id in snapshot_ids
+        )
+        label = (
+            f"Cluster recovery: leadershipTermId={leadership_term_id} logPosition={log_position}"
+            f" clusterId={self.cluster_id}"
+        )
+        return self._aeron.add_counter(RECOVERY_STATE, label, key)
+
+    def add_session(
+        self, session_id: int, client_info: str, identity: str, image_session_id: int
+    ) -> Future[Counter]:
+        """Add the counter of an open session, which exists on the leader only."""
+        end = f" sourceIdentity={identity} sessionId={image_session_id}{self._suffix}"
+        label = f"cluster-session: {client_info}"[: MAX_LABEL_LENGTH - len(end)] + end
+        key = _SESSION_KEY.pack(self.cluster_id, session_id)[:MAX_KEY_LENGTH]
+        return self._aeron.add_counter_async(SESSION, label, key)

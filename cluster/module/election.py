@@ -1,0 +1,277 @@
+"""From a recovered node to a leader: the states of an election (spec cluster 13).
+
+A member alone has its quorum at once: it raises the candidate term, replays what its services lack,
+and opens the log. The states are those of the reference, whose tools read them from a counter.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.client.recording_position import find_by_session
+from aerolog.archive.protocol import SourceLocation
+from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.files import CandidateTerm, EntryType, LogEntry
+from aerolog.cluster.module import properties as p
+from aerolog.cluster.module.counters import Role
+from aerolog.cluster.module.log_publisher import LogPublisher
+from aerolog.cluster.module.snapshots import added
+from aerolog.cluster.protocol import BooleanType, JoinLog
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from aerolog.archive.client.caller import Steps
+    from aerolog.cluster.module.module_context import ModuleContext
+    from aerolog.cluster.module.replicated_state import ReplicatedState
+    from aerolog.cluster.module.services import Services
+
+_MAX_POSITION: Final = 2**63 - 1
+_REPLAY_LIMIT: Final = 100
+_INITIAL_TERM_ID: Final = 0
+_DEFAULT_TERM_LENGTH: Final = "64m"
+
+
+class ElectionState(IntEnum):
+    """Where an election is, the value of its counter."""
+
+    INIT = 0
+    CANVASS = 1
+    NOMINATE = 2
+    CANDIDATE_BALLOT = 3
+    FOLLOWER_BALLOT = 4
+    LEADER_LOG_REPLICATION = 5
+    LEADER_REPLAY = 6
+    LEADER_INIT = 7
+    LEADER_READY = 8
+    FOLLOWER_LOG_REPLICATION = 9
+    FOLLOWER_REPLAY = 10
+    FOLLOWER_CATCHUP_INIT = 11
+    FOLLOWER_CATCHUP_AWAIT = 12
+    FOLLOWER_CATCHUP = 13
+    FOLLOWER_LOG_INIT = 14
+    FOLLOWER_LOG_AWAIT = 15
+    FOLLOWER_READY = 16
+    CLOSED = 17
+
+
+class Election:
+    """One election of a node.
+
+    Args:
+        context: what all parts of the module use.
+        services: the node's services.
+        state: the replicated state, at the position to which snapshots have brought it.
+        append_position: how much of the log is recorded, bytes.
+        recording_id: the log's recording, None before there is one.
+
+    Attributes:
+        log: the leader's log, once it leads.
+        recorded_id: the counter of the log's recording, once it leads.
+        recording_id: the log's recording.
+    """
+
+    def __init__(
+        self,
+        context: ModuleContext,
+        services: Services,
+        state: ReplicatedState,
+        append_position: int,
+        recording_id: int | None,
+    ) -> None:
+        self._context = context
+        self._services = services
+        self._state = state
+        self._append_position = append_position
+        self.recording_id = recording_id
+        self.log: LogPublisher | None = None
+        self.recorded_id = -1
+
+    def _enter(self, state: ElectionState) -> None:
+        self._context.counters.election_state.value = state
+
+    def lead_alone(self) -> Steps[None]:
+        """Become the leader of a cluster of one member."""
+        context = self._context
+        context.counters.election_count.add(1)
+        self._enter(ElectionState.INIT)
+        term_id = self._raise_candidate_term()
+        self._enter(ElectionState.LEADER_LOG_REPLICATION)
+        yield 1
+        self._enter(ElectionState.LEADER_REPLAY)
+        if self._state.log_position < self._append_position:
+            yield from self._replay(self._append_position)
+        self._enter(ElectionState.LEADER_INIT)
+        yield from self._open_log(term_id)
+        self._enter(ElectionState.LEADER_READY)
+        assert self.log is not None
+        context.counters.leadership_term.value = term_id
+        while not self.log.new_leadership_term(
+            timestamp=self._cluster_time(),
+            term_base_log_position=self._append_position,
+            leader_member_id=context.leader_member_id,
+            time_unit=context.config.time_unit,
+            app_version=context.config[p.APP_VERSION],
+        ):
+            yield 0
+
+    def close(self) -> None:
+        """Show that the election is over."""
+        self._enter(ElectionState.CLOSED)
+
+    def _cluster_time(self) -> int:
+        return self._context.cluster_time()
+
+    def _raise_candidate_term(self) -> int:
+        context = self._context
+        stored = context.node_state.candidate_term.candidate_term_id
+        term_id = max(stored, context.leadership_term_id) + 1
+        return context.node_state.propose_max(
+            CandidateTerm(
+                candidate_term_id=term_id,
+                timestamp=context.clock.now_epoch_ms(),
+                log_position=self._append_position,
+            )
+        )
+
+    # -- the log that there is -------------------------------------------------------------------
+
+    def _replay(self, end: int) -> Steps[None]:
+        """Bring module and services to a position of the recorded log."""
+        context, config, state = self._context, self._context.config, self._state
+        assert self.recording_id is not None
+        start = state.log_position
+        subscription = yield from context.archive.replay(
+            self.recording_id,
+            start,
+            end - start,
+            channel=config[p.REPLAY_CHANNEL],
+            stream_id=config[p.REPLAY_STREAM],
+            follow=False,
+        )
+        try:
+            while not subscription.images:
+                yield 0
+            image = subscription.images[0]
+            channel = ChannelUri.parse(config[p.REPLAY_CHANNEL]).replace(
+                session_id=image.session_id
+            )
+            # Nothing is read before the services have joined: a driver lets a subscriber of an
+            # IPC stream join where the slowest one is.
+            yield from self._join(
+                start, end, image.session_id, config[p.REPLAY_STREAM], str(channel), Role.FOLLOWER
+            )
+            while state.log_position < end:
+                received = image.poll_messages(_REPLAY_LIMIT, until=end)
+                for message in received:
+                    state.on_log(message.data, message.position)
+                context.counters.commit_position.propose_max(image.position)
+                if not received and image.closed and state.log_position < end:
+                    raise ClusterError(
+                        f"the replay of the log ended at {state.log_position} of {end}"
+                    )
+                if not received and image.position >= end:
+                    state.log_position = image.position
+                yield len(received)
+        finally:
+            subscription.close()
+
+    def _join(
+        self, start: int, end: int, session_id: int, stream_id: int, channel: str, role: Role
+    ) -> Steps[None]:
+        yield from self._services.join_log(
+            JoinLog(
+                log_position=start,
+                max_log_position=end,
+                member_id=self._context.config.member.member_id,
+                log_session_id=session_id,
+                log_stream_id=stream_id,
+                is_startup=BooleanType.TRUE,
+                role=role,
+                log_channel=channel,
+            )
+        )
+        yield from self._services.await_acks(start)
+
+    # -- the log that is written -----------------------------------------------------------------
+
+    def _log_channel(self, tags: str, term_length: int | None, mtu: int | None) -> ChannelUri:
+        config = self._context.config
+        uri = ChannelUri.parse(config[p.LOG_CHANNEL]).add_alias_if_absent("log")
+        uri = uri.replace(tags=tags)
+        if uri.is_udp:
+            uri = uri.replace(ssc=len(config.members) == 1)
+            if "endpoint" not in uri:
+                uri = uri.put("control-mode", "manual")
+                if config[p.LOG_CONTROL]:
+                    host = config.member.log.rpartition(":")[0]
+                    uri = uri.put("control", f"{host}:0")
+        if mtu is not None:
+            uri = uri.replace(mtu=mtu)
+        length = term_length or uri.get("term-length") or _DEFAULT_TERM_LENGTH
+        return uri.with_position(self._append_position, _INITIAL_TERM_ID, length)
+
+    def _open_log(self, term_id: int) -> Steps[None]:
+        context, config = self._context, self._context.config
+        term_length = mtu = None
+        if self.recording_id is not None:
+            descriptor = yield from context.archive.list_recording(self.recording_id)
+            if descriptor is None:
+                raise ClusterError(
+                    f"the archive does not know recording {self.recording_id}, the log"
+                )
+            term_length, mtu = descriptor.term_buffer_length, descriptor.mtu_length
+        publication_tag, channel_tag = (context.aeron.next_correlation_id() for _ in range(2))
+        uri = self._log_channel(f"{channel_tag},{publication_tag}", term_length, mtu)
+        stream_id = config[p.LOG_STREAM]
+        publication = yield from added(
+            context.aeron.add_exclusive_publication_async(str(uri), stream_id)
+        )
+        self.log = LogPublisher(publication, term_id)
+        common = {"tags": channel_tag, "session_id": publication.session_id, "alias": "log"}
+        recorded = (
+            ChannelUri.ipc(**common) if uri.is_ipc else ChannelUri.udp(**common)  # type: ignore[arg-type]
+        )
+        if self.recording_id is None:
+            yield from context.archive.start_recording(
+                str(recorded), stream_id, SourceLocation.LOCAL, auto_stop=True
+            )
+        else:
+            yield from context.archive.extend_recording(
+                self.recording_id, str(recorded), stream_id, SourceLocation.LOCAL, auto_stop=True
+            )
+        counters = context.aeron.counters
+        while (found := find_by_session(counters, publication.session_id)) is None:
+            yield 0
+        self.recorded_id = found
+        self.recording_id = int.from_bytes(counters[found].key[:8], "little", signed=True)
+        self._note_term(term_id)
+        context.leadership_term_id = term_id
+        context.leader_member_id = config.member.member_id
+        read = str(recorded if uri.is_ipc else recorded.spy())
+        yield from self._join(
+            self._append_position,
+            _MAX_POSITION,
+            publication.session_id,
+            stream_id,
+            read,
+            Role.LEADER,
+        )
+
+    def _note_term(self, term_id: int) -> None:
+        """Enter the end of the last term and the begin of this one into the recording log."""
+        recording_log = self._context.recording_log
+        last = recording_log.last_term
+        if last is not None and last.log_position != self._append_position:
+            recording_log.commit_log_position(last.leadership_term_id, self._append_position)
+        assert self.recording_id is not None
+        recording_log.append(
+            LogEntry(
+                recording_id=self.recording_id,
+                leadership_term_id=term_id,
+                term_base_log_position=self._append_position,
+                log_position=-1,
+                timestamp=self._cluster_time(),
+                type=EntryType.TERM,
+            )
+        )

@@ -1,0 +1,617 @@
+"""The consensus module's agent: recovery, election, and what the steady state needs Python for."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.service.conductor.conductor_agent import sharpen_timer
+from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.files import EntryType, LogEntry
+from aerolog.cluster.module import properties as p
+from aerolog.cluster.module.counters import ModuleState, Role, Toggle
+from aerolog.cluster.module.election import Election
+from aerolog.cluster.module.replicated_state import ReplicatedState
+from aerolog.cluster.module.services import Services
+from aerolog.cluster.module.sessions import Sessions
+from aerolog.cluster.module.snapshots import check_time_unit, load_snapshot, write_snapshot
+from aerolog.cluster.module.steady_agent import SteadyAgent
+from aerolog.cluster.protocol import (
+    HEADER_LENGTH,
+    MODULE_SNAPSHOT_TYPE_ID,
+    NULL_VALUE,
+    SCHEMA,
+    SCHEMA_ID,
+    AdminRequest,
+    CancelTimer,
+    ChallengeResponse,
+    CloseSession,
+    ClusterAction,
+    ClusterMembersExtendedResponse,
+    ClusterMembersQuery,
+    ClusterMembersResponse,
+    MemberEntry,
+    ScheduleTimer,
+    SessionCloseRequest,
+    SessionConnectRequest,
+    SessionMessageHeader,
+    SnapshotMark,
+    SnapshotMarker,
+)
+from aerolog.transport.client.message import Action
+from aerolog.transport.errors import AerologError
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from aerolog.archive.client.caller import Steps
+    from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
+    from aerolog.archive.service.session_table import Doorbell
+    from aerolog.cluster.files import ClusterMarkFile
+    from aerolog.cluster.module.log_publisher import LogPublisher
+    from aerolog.cluster.module.module_context import ModuleContext
+    from aerolog.transport.client.image import Image
+    from aerolog.transport.client.message import Header
+    from aerolog.transport.client.subscription import Subscription
+
+_LOG: Final = logging.getLogger("aerolog.cluster")
+MARK_INTERVAL_NS: Final = 1_000_000_000
+BUSY_INTERVAL_NS: Final = 1_000_000
+IDLE_INTERVAL_NS: Final = 50_000_000
+LINGER_NS: Final = 60_000
+_FLOW_STEPS: Final = 10
+_INGRESS_LIMIT: Final = 10
+_SESSION_HEADER_LENGTH: Final = HEADER_LENGTH + SessionMessageHeader.LAYOUT.block_length
+_UNITS: Final = {"MILLIS": 1_000_000, "MICROS": 1_000, "NANOS": 1}
+
+
+class ModuleAgent(SteadyAgent):
+    """Runs a node's consensus module on one thread.
+
+    Recovery, election, snapshots and the end are steps, of which each duty cycle carries out some.
+
+    Args:
+        context: what all parts of the module use.
+        mark_file: receives the module's signs of life.
+        authenticator: decides which clients may connect.
+        authorisation: decides who may have a snapshot taken.
+        doorbell: rung to have `control` called.
+        on_fatal: called with the reason when the module cannot go on.
+        on_terminated: called when the cluster has ended in good order.
+
+    Attributes:
+        ingress_channel: where clients send, with the port in use.
+    """
+
+    def __init__(
+        self,
+        context: ModuleContext,
+        mark_file: ClusterMarkFile,
+        authenticator: Authenticator,
+        authorisation: AuthorisationService,
+        doorbell: Doorbell,
+        *,
+        on_fatal: Callable[[BaseException], None],
+        on_terminated: Callable[[], None],
+    ) -> None:
+        config = context.config
+        name = config[p.ROLE_NAME] or (
+            f"consensus-module-{config[p.CLUSTER_ID]}-{config.member.member_id}"
+        )
+        super().__init__(
+            name,
+            doorbell,
+            context.aeron.conductor.liveness,
+            context.clock,
+            time_divisor=_UNITS[config.time_unit.name],
+            ingress_limit=config[p.INGRESS_LIMIT],
+        )
+        self._context = context
+        context.cluster_time = self.now
+        self._mark_file = mark_file
+        self._on_fatal = on_fatal
+        self._on_terminated = on_terminated
+        self._sessions = Sessions(context, self, authenticator, authorisation)
+        self._state = ReplicatedState(context, self._sessions)
+        self._consensus = context.aeron.add_subscription(
+            str(
+                ChannelUri.parse(config[p.CONSENSUS_CHANNEL]).put(
+                    "endpoint", config.member.consensus
+                )
+            ),
+            config[p.CONSENSUS_STREAM],
+        )
+        self._services = Services(context)
+        self._ingress: list[Subscription] = []
+        self._log: LogPublisher | None = None
+        self._recording_id: int | None = None
+        self._module_state = ModuleState.INIT
+        self._flow: Generator[int, None, None] | None = self._start()
+        self._greeting: Generator[int, None, None] | None = None
+        self._next_mark_ns = 0
+        self._ended = False
+
+    def on_start(self) -> None:
+        """Prepare the module's own thread."""
+        sharpen_timer()
+        self.linger_ns = LINGER_NS
+
+    # -- the duty cycle ---------------------------------------------------------------------------
+
+    def control(self) -> int:
+        """Do one round of all work that needs the interpreter."""
+        if self._ended:
+            return 0
+        self.take_bell()
+        context = self._context
+        now_ns = context.clock.now_ns()
+        work = self.turn_client(context.aeron.conductor)
+        if context.aeron.closed:
+            self._fail(context.aeron.close_reason or ClusterError("the Aeron client is closed"))
+            return 1
+        try:
+            if now_ns >= self._next_mark_ns:
+                self._mark_file.beat()
+                self._next_mark_ns = now_ns + MARK_INTERVAL_NS
+            work += context.archive.conversation.tend()
+            work += self._poll_services()
+            work += self._poll_ingress(now_ns)
+            work += self._turn_flow()
+            if not self._ended:
+                work += self._work_as_leader(now_ns)
+        except AerologError as error:
+            # A node whose services or archive do not follow the protocol cannot go on: it would
+            # apply what the others do not.
+            self._fail(error)
+            return 1
+        if not self._ended:
+            self._plan(now_ns, work)
+        return work
+
+    def _turn_flow(self) -> int:
+        work = 0
+        for _ in range(_FLOW_STEPS):
+            if self._flow is None:
+                break
+            try:
+                done = next(self._flow)
+            except StopIteration:
+                self._flow = None
+                return work + 1
+            work += done
+            if done == 0:
+                break
+        return work
+
+    def _work_as_leader(self, now_ns: int) -> int:
+        log = self._log if self._module_state is ModuleState.ACTIVE else None
+        work = self._sessions.do_work(log, now_ns)
+        if log is None:
+            if self._module_state is ModuleState.SUSPENDED:
+                work += self._poll_toggle()
+            return work
+        work += self._state.timers.poll(self.now(), lambda timer: log.timer(timer, self.now()) > 0)
+        for pending in self._state.pending:
+            if len(pending):
+                work += pending.poll(
+                    lambda session_id, data: log.service_message(session_id, self.now(), data) > 0
+                )
+        if self._greeting is not None and next(self._greeting, None) is None:
+            self._greeting = None
+        return work + self._poll_toggle()
+
+    def _plan(self, now_ns: int, work: int) -> None:
+        """Set when to be called again if nothing happens before, and which streams to watch."""
+        is_busy = (
+            work > 0
+            or self._flow is not None
+            or self._greeting is not None
+            or self._sessions.is_busy
+            or any(len(pending) for pending in self._state.pending)
+        )
+        next_ns = now_ns + (BUSY_INTERVAL_NS if is_busy else IDLE_INTERVAL_NS)
+        deadline = self._state.timers.next_deadline
+        if deadline is not None and self._module_state is ModuleState.ACTIVE:
+            ahead = max(deadline - self.now(), 0) * _UNITS[self._context.config.time_unit.name]
+            next_ns = min(next_ns, now_ns + ahead)
+        silent_ns = self._sessions.next_deadline_ns()
+        if silent_ns is not None:
+            next_ns = min(next_ns, max(silent_ns, now_ns))
+        ingress = tuple(image for each in self._ingress for image in each.images)
+        watched = (*self._services.images, *self._consensus.images)
+        if self._module_state is ModuleState.ACTIVE:
+            self.set_ingress(ingress)
+        self.watch(watched, next_ns)
+
+    # -- the life of a node ----------------------------------------------------------------------
+
+    def _start(self) -> Steps[None]:
+        """Recover, become the leader, and open the ingress."""
+        context = self._context
+        yield from context.archive.connect()
+        append_position = yield from self._recover()
+        election = Election(
+            context, self._services, self._state, append_position, self._recording_id
+        )
+        yield from election.lead_alone()
+        assert election.log is not None
+        self._log, self._recording_id = election.log, election.recording_id
+        context.is_leader = True
+        self._sessions.begin_term(context.clock.now_ns())
+        self._greeting = self._sessions.tell_new_leader()
+        yield from self._open_ingress()
+        self.lead(
+            context.leadership_term_id,
+            election.log.publication,
+            context.aeron.conductor.counters,
+            election.recorded_id,
+            context.counters.commit_position.counter_id,
+        )
+        context.counters.role.value = Role.LEADER
+        election.close()
+        self._set_state(ModuleState.SUSPENDED if self._state.is_suspended else ModuleState.ACTIVE)
+        self._set_toggle(Toggle.SUSPEND if self._state.is_suspended else Toggle.NEUTRAL)
+        context.counters.node_toggle.value = Toggle.NEUTRAL
+        _LOG.debug("member %d leads term %d", context.leader_member_id, context.leadership_term_id)
+
+    def _recover(self) -> Steps[int]:
+        """Load the newest snapshot, and have the services load theirs; returns the log's end."""
+        context, config = self._context, self._context.config
+        last = context.recording_log.last_term
+        append_position = 0
+        if last is not None:
+            self._recording_id = last.recording_id
+            append_position = yield from self._log_end(last.recording_id)
+            context.leadership_term_id = last.leadership_term_id
+        snapshot = context.recording_log.latest_snapshot(config[p.SERVICE_COUNT])
+        term_id, timestamp = NULL_VALUE, 0
+        if snapshot:
+            module = snapshot[0]
+            marker = yield from load_snapshot(
+                context.archive,
+                module.recording_id,
+                config[p.REPLAY_CHANNEL],
+                config[p.REPLAY_STREAM],
+                MODULE_SNAPSHOT_TYPE_ID,
+                self._state.restore,
+            )
+            check_time_unit(marker, config.time_unit)
+            self._state.check_version(marker.app_version, "snapshot")
+            self._state.log_position = module.log_position
+            term_id, timestamp = module.leadership_term_id, module.timestamp
+            append_position = max(append_position, module.log_position)
+            context.counters.commit_position.value = module.log_position
+        recovery = context.counters.add_recovery_state(
+            term_id,
+            self._state.log_position,
+            timestamp,
+            [entry.recording_id for entry in snapshot[1:]],
+            config[p.SERVICE_COUNT],
+        )
+        try:
+            acks = yield from self._services.await_acks(self._state.log_position)
+            failed = [ack.service_id for ack in acks if ack.relevant_id == NULL_VALUE]
+            if failed:
+                raise ClusterError(f"services {failed} did not start: see their error logs")
+        finally:
+            if not context.aeron.closed:
+                recovery.close()
+        return append_position
+
+    def _log_end(self, recording_id: int) -> Steps[int]:
+        """Return where the recorded log ends."""
+        archive = self._context.archive
+        descriptor = yield from archive.list_recording(recording_id)
+        if descriptor is None:
+            raise ClusterError(
+                f"the archive does not know recording {recording_id}, which the recording log names"
+                " as the log: start the node with the archive that belongs to it"
+            )
+        while True:
+            stop = yield from archive.stop_position(recording_id)
+            if stop is not None:
+                return stop
+            yield 0
+
+    def _open_ingress(self) -> Steps[None]:
+        context, config = self._context, self._context.config
+        uri = ChannelUri.parse(config[p.INGRESS_CHANNEL])
+        if uri.is_udp:
+            if "endpoint" not in uri:
+                uri = uri.put("endpoint", config.member.ingress)
+            uri = uri.replace(rejoin=False)
+        channels = [str(uri)]
+        if config[p.INGRESS_IPC] and not uri.is_ipc:
+            channels.append("aeron:ipc")
+        for channel in channels:
+            adding = context.aeron.add_subscription_async(channel, config[p.INGRESS_STREAM])
+            while not adding.done():
+                yield 0
+            self._ingress.append(adding.result(0))
+
+    @property
+    def ingress_channel(self) -> str | None:
+        """Where clients send, with the port in use; None before the node takes ingress."""
+        return self._ingress[0].resolved_channel if self._ingress else None
+
+    @property
+    def module_state(self) -> ModuleState:
+        """What the module does."""
+        return self._module_state
+
+    def _set_state(self, state: ModuleState) -> None:
+        self._module_state = state
+        self._context.counters.state.value = state
+        self.take_ingress(state is ModuleState.ACTIVE)
+
+    def _set_toggle(self, toggle: Toggle) -> None:
+        self._context.counters.toggle.value = toggle
+
+    # -- ingress -----------------------------------------------------------------------------------
+
+    def _poll_ingress(self, now_ns: int) -> int:
+        """Take what the native part has left in the ingress."""
+        if not self.take_left() or self._module_state is not ModuleState.ACTIVE:
+            return 0
+        work = 0
+        for subscription in self._ingress:
+            for image in subscription.images:
+                work += image.poll_controlled(self._ingress_handler(image, now_ns), _INGRESS_LIMIT)
+        return work
+
+    def _ingress_handler(self, image: Image, now_ns: int) -> Callable[[memoryview, Header], Action]:
+        def take(view: memoryview, _header: Header) -> Action:
+            data = bytes(view)
+            if self._is_for_the_log(data):
+                return Action.ABORT  # the native part takes it
+            # No message of a client may stop the node for the others.
+            try:
+                self._on_ingress(data, image, now_ns)
+            except Exception as error:  # noqa: BLE001 - logged and counted; the message is consumed
+                self._context.reporter.error(error, "ingress message")
+            return Action.COMMIT
+
+        return take
+
+    def _is_for_the_log(self, data: bytes) -> bool:
+        """Return whether the native part writes a message into the log."""
+        if len(data) < _SESSION_HEADER_LENGTH:
+            return False
+        block_length = int.from_bytes(data[:2], "little")
+        template_id = int.from_bytes(data[2:4], "little")
+        if template_id != SessionMessageHeader.LAYOUT.template_id:
+            return False
+        term_id = int.from_bytes(data[8:16], "little", signed=True)
+        session_id = int.from_bytes(data[16:24], "little", signed=True)
+        return (
+            int.from_bytes(data[4:6], "little") == SCHEMA_ID
+            and block_length == SessionMessageHeader.LAYOUT.block_length
+            and term_id == self._context.leadership_term_id
+            and session_id in self._sessions.open
+        )
+
+    def _on_ingress(self, data: bytes, image: Image, now_ns: int) -> None:
+        message = SCHEMA.decode(data)
+        match message:
+            case SessionConnectRequest():
+                self._sessions.on_connect(message, image, now_ns)
+            case ChallengeResponse():
+                self._sessions.on_challenge_response(message, now_ns)
+            case SessionCloseRequest():
+                if message.leadership_term_id == self._context.leadership_term_id:
+                    self._sessions.on_close_request(message.cluster_session_id)
+            case AdminRequest():
+                if message.leadership_term_id == self._context.leadership_term_id:
+                    self._sessions.on_admin_request(message, self._ask_snapshot)
+            case _:
+                return  # of another term, of an unknown session, or not for a leader: passed over
+
+    def _ask_snapshot(self) -> str:
+        toggle = self._context.counters.toggle
+        if toggle.compare_and_set(Toggle.NEUTRAL, Toggle.SNAPSHOT):
+            return ""
+        return f"Failed to switch ClusterControl to the ToggleState.SNAPSHOT: {toggle.value}"
+
+    # -- services ----------------------------------------------------------------------------------
+
+    def _poll_services(self) -> int:
+        work = 0
+        for message, data in self._services.poll():
+            work += 1
+            match message:
+                case SessionMessageHeader():
+                    # The service names itself in the session id.
+                    self._on_service_message(message.cluster_session_id, data)
+                case ScheduleTimer():
+                    self._state.timers.schedule(message.correlation_id, message.deadline)
+                case CancelTimer():
+                    self._state.timers.cancel(message.correlation_id)
+                case CloseSession():
+                    self._sessions.close_by_service(message.cluster_session_id)
+                case ClusterMembersQuery():
+                    self._on_members_query(message)
+        return work
+
+    def _on_service_message(self, session_id: int, data: bytes) -> None:
+        if not 0 <= session_id < len(self._state.pending):
+            raise ClusterError(f"message of service {session_id}, which the node does not have")
+        self._state.pending[session_id].add(data[_SESSION_HEADER_LENGTH:])
+
+    def _on_members_query(self, query: ClusterMembersQuery) -> None:
+        context = self._context
+        members = context.config.members
+        if not query.extended:
+            self._services.reply(
+                ClusterMembersResponse(
+                    correlation_id=query.correlation_id,
+                    leader_member_id=context.leader_member_id,
+                    active_members=context.members_string,
+                )
+            )
+            return
+        own = context.config.member
+        own.leadership_term_id = context.leadership_term_id
+        own.log_position = context.counters.commit_position.value
+        own.time_of_last_append_ns = now_ns = context.clock.now_ns()
+        self._services.reply(
+            ClusterMembersExtendedResponse(
+                correlation_id=query.correlation_id,
+                current_time_ns=now_ns,
+                leader_member_id=context.leader_member_id,
+                member_id=own.member_id,
+                active_members=tuple(
+                    MemberEntry(
+                        leadership_term_id=each.leadership_term_id,
+                        log_position=each.log_position,
+                        time_of_last_append_ns=each.time_of_last_append_ns,
+                        member_id=each.member_id,
+                        ingress_endpoint=each.ingress,
+                        consensus_endpoint=each.consensus,
+                        log_endpoint=each.log,
+                        catchup_endpoint=each.catchup,
+                        archive_endpoint=each.archive,
+                    )
+                    for each in members.values()
+                ),
+            )
+        )
+
+    # -- what operators ask ------------------------------------------------------------------------
+
+    def _poll_toggle(self) -> int:
+        toggle = self._context.counters.toggle.value
+        if toggle == Toggle.NEUTRAL or self._flow is not None or self._log is None:
+            return 0
+        if self._module_state is ModuleState.SUSPENDED:
+            if toggle == Toggle.RESUME and self._log.action(ClusterAction.RESUME, self.now()):
+                self._set_state(ModuleState.ACTIVE)
+                self._set_toggle(Toggle.NEUTRAL)
+                return 1
+            return 0
+        match toggle:
+            case Toggle.SUSPEND:
+                if self._log.action(ClusterAction.SUSPEND, self.now()):
+                    self._set_state(ModuleState.SUSPENDED)
+            case Toggle.RESUME:
+                self._set_toggle(Toggle.NEUTRAL)
+            case Toggle.SNAPSHOT:
+                self._flow = self._take_snapshot()
+            case Toggle.STANDBY_SNAPSHOT:
+                self._set_toggle(Toggle.NEUTRAL)  # there is no standby to take one
+            case Toggle.SHUTDOWN:
+                self._flow = self._shut_down()
+            case Toggle.ABORT:
+                self._flow = self._abort()
+            case _:
+                return 0
+        return 1
+
+    def _take_snapshot(self) -> Steps[None]:
+        yield from self._snapshot()
+        self._set_state(ModuleState.ACTIVE)
+        self._set_toggle(Toggle.NEUTRAL)
+
+    def _snapshot(self) -> Steps[int]:
+        """Have the services take snapshots at one position, take the module's, and note them."""
+        context, config, log = self._context, self._context.config, self._log
+        assert log is not None
+        begin_ns = context.clock.now_ns()
+        timestamp = self.now()
+        while not (position := log.action(ClusterAction.SNAPSHOT, timestamp)):
+            yield 0
+            timestamp = self.now()
+        self._set_state(ModuleState.SNAPSHOT)
+        acks = yield from self._services.await_acks(position)
+        recording_id = yield from write_snapshot(
+            context.aeron,
+            context.archive,
+            config[p.SNAPSHOT_CHANNEL],
+            config[p.SNAPSHOT_STREAM],
+            SnapshotMarker(
+                type_id=MODULE_SNAPSHOT_TYPE_ID,
+                log_position=position,
+                leadership_term_id=context.leadership_term_id,
+                mark=SnapshotMark.BEGIN,
+                time_unit=config.time_unit,
+                app_version=config[p.APP_VERSION],
+            ),
+            self._state.snapshot(),
+        )
+        self._note_snapshot(position, timestamp, [ack.relevant_id for ack in acks], recording_id)
+        context.counters.snapshots.add(1)
+        took_ns = context.clock.now_ns() - begin_ns
+        context.counters.max_snapshot_time.propose_max(took_ns)
+        if took_ns > config[p.SNAPSHOT_THRESHOLD]:
+            context.counters.snapshot_time_exceeded.add(1)
+        self._sessions.on_snapshot_taken()
+        return position
+
+    def _note_snapshot(
+        self, position: int, timestamp: int, services: list[int], module: int
+    ) -> None:
+        """Enter a snapshot into the recording log, the services first and the module last."""
+        context = self._context
+        term = context.recording_log.term(context.leadership_term_id)
+        assert term is not None
+        for service_id, recording_id in (*reversed([*enumerate(services)]), (NULL_VALUE, module)):
+            context.recording_log.append(
+                LogEntry(
+                    recording_id=recording_id,
+                    leadership_term_id=context.leadership_term_id,
+                    term_base_log_position=term.term_base_log_position,
+                    log_position=position,
+                    timestamp=timestamp,
+                    service_id=service_id,
+                    type=EntryType.SNAPSHOT,
+                )
+            )
+
+    def _shut_down(self) -> Steps[None]:
+        position = yield from self._snapshot()
+        yield from self._terminate(position)
+
+    def _abort(self) -> Steps[None]:
+        assert self._log is not None
+        yield from self._terminate(self._log.position)
+
+    def _terminate(self, position: int) -> Steps[None]:
+        """Have the services end at a position, and end the node."""
+        context = self._context
+        self._set_state(ModuleState.TERMINATING)
+        deadline_ns = context.clock.now_ns() + context.config[p.TERMINATION_TIMEOUT]
+        yield from self._services.terminate(position)
+        while self._services.take_acks(position) is None:
+            if context.clock.now_ns() > deadline_ns:
+                context.reporter.event("services did not end within the termination timeout")
+                break
+            yield 0
+        context.recording_log.commit_log_position(context.leadership_term_id, position)
+        self._set_toggle(Toggle.NEUTRAL)
+        self._set_state(ModuleState.CLOSED)
+        self._ended = True
+        self._on_terminated()
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def _fail(self, reason: BaseException) -> None:
+        self._ended = True
+        self.take_ingress(False)
+        self._context.reporter.error(reason)
+        self._on_fatal(reason)
+
+    def on_close(self) -> None:
+        """End what is under way, and the streams to clients, services and the log."""
+        self._ended = True
+        self.follow()
+        if self._flow is not None:
+            self._flow.close()
+            self._flow = None
+        if self._context.aeron.closed:
+            return
+        self._sessions.close()
+        self._services.close()
+        if self._log is not None:
+            self._log.publication.close()
+        for subscription in (*self._ingress, self._consensus):
+            subscription.close()

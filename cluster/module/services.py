@@ -1,0 +1,131 @@
+"""The streams between the module and the services of its node (spec cluster 11)."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.module import properties as p
+from aerolog.cluster.protocol import SCHEMA, JoinLog, ServiceAck, ServiceTerminationPosition
+from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.errors import MessageFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.archive.client.caller import Steps
+    from aerolog.cluster.module.module_context import ModuleContext
+    from aerolog.cluster.protocol import Message
+    from aerolog.transport.client.image import Image
+
+FRAGMENT_LIMIT: Final = 10
+_FAILED_START: Final = -1
+
+
+class Services:
+    """The services of the node: what they are sent, and what they have acknowledged.
+
+    Each service numbers its acknowledgements from 0. `await_acks` waits until all services have
+    sent the next one, which must be for the position that the module is at.
+    """
+
+    def __init__(self, context: ModuleContext) -> None:
+        config, aeron = context.config, context.aeron
+        self._context = context
+        self._count: int = config[p.SERVICE_COUNT]
+        self._publication = aeron.add_publication(
+            config[p.CONTROL_CHANNEL], config[p.SERVICE_STREAM]
+        )
+        self._subscription = aeron.add_subscription(
+            config[p.CONTROL_CHANNEL], config[p.MODULE_STREAM]
+        )
+        self._acks: list[deque[ServiceAck]] = [deque() for _ in range(self._count)]
+        self._next_ack_id = 0
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """The images in which services send."""
+        return self._subscription.images
+
+    def poll(self) -> Iterator[tuple[Message, bytes]]:
+        """Give each message of the services but acknowledgements, with its whole bytes."""
+        for received in self._subscription.poll_messages(FRAGMENT_LIMIT):
+            try:
+                message = SCHEMA.decode(received.data)
+            except MessageFormatError as error:
+                self._context.reporter.error(error, "message of a service")
+                continue
+            if isinstance(message, ServiceAck):
+                self._on_ack(message)
+            elif message is not None:
+                yield message, received.data
+
+    def _on_ack(self, ack: ServiceAck) -> None:
+        if not 0 <= ack.service_id < self._count:
+            self._context.reporter.error(
+                ClusterError(
+                    f"acknowledgement of service {ack.service_id}, of {self._count} services: set"
+                    " aeron.cluster.service.count and aeron.cluster.service.id"
+                ),
+                "acknowledgement of an unknown service",
+            )
+            return
+        queue = self._acks[ack.service_id]
+        expected = self._next_ack_id + len(queue)
+        if ack.ack_id != expected:
+            text = f"ack out of sequence: {ack} expected ackId={expected}"
+            if ack.ack_id == 0:
+                text = f"duplicate serviceId={ack.service_id}: {text}"
+            raise ClusterError(text)
+        queue.append(ack)
+
+    def take_acks(self, log_position: int) -> list[ServiceAck] | None:
+        """Take the next acknowledgement of each service, None until all have sent one.
+
+        Raises:
+            ClusterError: one is for another position, or says that a service did not start.
+        """
+        if not all(self._acks):
+            return None
+        taken = [queue.popleft() for queue in self._acks]
+        self._next_ack_id += 1
+        for ack in taken:
+            if ack.log_position != log_position:
+                raise ClusterError(
+                    f"ack out of sequence: {ack} expected logPosition={log_position}"
+                )
+        return taken
+
+    def await_acks(self, log_position: int) -> Steps[list[ServiceAck]]:
+        """Wait until every service has acknowledged a position; the agent polls meanwhile."""
+        while (taken := self.take_acks(log_position)) is None:
+            yield 0
+        return taken
+
+    def _send(self, message: Message) -> Steps[None]:
+        data = message.encode()
+        while True:
+            result = self._publication.offer(data)
+            if result > 0:
+                return
+            if result in (OfferStatus.CLOSED, OfferStatus.MAX_POSITION_EXCEEDED):
+                raise ClusterError(f"the stream to the services ended: {result!r}")
+            yield 0
+
+    def join_log(self, message: JoinLog) -> Steps[None]:
+        """Tell the services which log to read."""
+        return self._send(message)
+
+    def terminate(self, log_position: int) -> Steps[None]:
+        """Tell the services at which position they end."""
+        return self._send(ServiceTerminationPosition(log_position=log_position))
+
+    def reply(self, message: Message) -> None:
+        """Answer a query; an answer that does not fit is left out, as its asker asks again."""
+        self._publication.offer(message.encode())
+
+    def close(self) -> None:
+        """Close both streams."""
+        self._subscription.close()
+        self._publication.close()

@@ -1,0 +1,406 @@
+"""All sessions of the cluster: who comes in, who is open, who leaves (spec cluster 9)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aerolog.cluster.module import properties as p
+from aerolog.cluster.module.session import Session, SessionState
+from aerolog.cluster.protocol import (
+    SCHEMA_ID,
+    AdminRequest,
+    AdminRequestType,
+    AdminResponseCode,
+    ChallengeResponse,
+    CloseReason,
+    EventCode,
+    SessionConnectRequest,
+    semantic_version_major,
+    semantic_version_text,
+)
+from aerolog.cluster.protocol.schema import CLIENT_PROTOCOL_VERSION
+from aerolog.transport.errors import RegistrationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
+    from aerolog.cluster.module.log_publisher import LogPublisher
+    from aerolog.cluster.module.module_context import ModuleContext
+    from aerolog.cluster.module.steady_agent import SteadyAgent
+    from aerolog.cluster.protocol import SessionOpenEvent
+    from aerolog.transport.client.image import Image
+
+_LIMIT_TEXT: Final = "concurrent session limit"
+
+
+class Sessions:
+    """The sessions of a node, open ones by id and pending ones in the order in which they came.
+
+    Args:
+        context: what all parts of the module use.
+        steady: the native part, which knows the open sessions.
+        authenticator: decides who is let in.
+        authorisation: decides who may have a snapshot taken.
+
+    Attributes:
+        open: the sessions that the log has opened and not closed, by id.
+        next_session_id: the id of the next session.
+    """
+
+    def __init__(
+        self,
+        context: ModuleContext,
+        steady: SteadyAgent,
+        authenticator: Authenticator,
+        authorisation: AuthorisationService,
+    ) -> None:
+        self._context = context
+        self._steady = steady
+        self._authenticator = authenticator
+        self._authorisation = authorisation
+        self.open: dict[int, Session] = {}
+        self.next_session_id = 1
+        self._pending: list[Session] = []
+        self._leaving: list[Session] = []  # told that they are refused, redirected or closed
+        self._admin: dict[int, tuple[int, AdminRequestType]] = {}  # by session: who waits for it
+
+    # -- requests of clients ---------------------------------------------------------------------
+
+    def on_connect(self, request: SessionConnectRequest, image: Image, now_ns: int) -> None:
+        """Take a connect request, which is answered in later duty cycles."""
+        context = self._context
+        is_leader = context.is_leader
+        session_id = self.next_session_id if is_leader else -1
+        session = Session(
+            session_id,
+            request.correlation_id,
+            request.response_stream_id,
+            request.response_channel,
+            client_info=request.client_info,
+            source_identity=image.source_identity,
+            image_session_id=image.session_id,
+        )
+        session.last_activity_ns = now_ns
+        if not is_leader:
+            session.refuse(EventCode.REDIRECT, context.ingress_endpoints)
+        else:
+            self.next_session_id += 1
+            if semantic_version_major(request.version) != semantic_version_major(
+                CLIENT_PROTOCOL_VERSION
+            ):
+                session.refuse(
+                    EventCode.ERROR,
+                    f"invalid client version {semantic_version_text(request.version)}, cluster is"
+                    f" {semantic_version_text(CLIENT_PROTOCOL_VERSION)}",
+                )
+            elif len(self._pending) + len(self.open) >= context.config[p.MAX_SESSIONS]:
+                session.refuse(EventCode.ERROR, _LIMIT_TEXT)
+            else:
+                self._authenticator.on_connect_request(
+                    session_id, request.encoded_credentials, context.clock.now_epoch_ms()
+                )
+        try:
+            session.connect(context.aeron)
+        except (RegistrationError, ValueError) as error:
+            context.reporter.error(error, "response channel")
+            return
+        (self._leaving if session.refusal else self._pending).append(session)
+
+    def on_challenge_response(self, response: ChallengeResponse, now_ns: int) -> None:
+        """Take a client's answer to a challenge."""
+        for session in self._pending:
+            if (
+                session.session_id == response.cluster_session_id
+                and session.state is SessionState.CHALLENGED
+            ):
+                session.last_activity_ns = now_ns
+                session.correlation_id = response.correlation_id
+                self._authenticator.on_challenge_response(
+                    session.session_id,
+                    response.encoded_credentials,
+                    self._context.clock.now_epoch_ms(),
+                )
+
+    def on_close_request(self, session_id: int) -> None:
+        """Close a session whose client leaves."""
+        session = self.open.get(session_id)
+        if session is not None and session.close_reason is CloseReason.NULL:
+            session.close_reason = CloseReason.CLIENT_ACTION
+
+    def close_by_service(self, session_id: int) -> None:
+        """Close a session as a service asks."""
+        session = self.open.get(session_id)
+        if session is not None and session.close_reason is CloseReason.NULL:
+            session.close_reason = CloseReason.SERVICE_ACTION
+
+    def on_admin_request(self, request: AdminRequest, snapshot: Callable[[], str]) -> None:
+        """Answer an operator's request, or note that it waits for the snapshot.
+
+        Args:
+            request: the request.
+            snapshot: called to have a snapshot taken; returns why there will be none.
+        """
+        session = self.open.get(request.cluster_session_id)
+        if session is None:
+            return
+        kind, correlation_id = request.request_type, request.correlation_id
+        if not self._authorisation.is_authorised(
+            SCHEMA_ID, request.LAYOUT.template_id, kind, session.principal
+        ):
+            session.send_admin_response(
+                correlation_id,
+                kind,
+                AdminResponseCode.UNAUTHORISED_ACCESS,
+                f"Execution of the {kind.name} request was not authorised",
+            )
+            return
+        if kind != AdminRequestType.SNAPSHOT:
+            session.send_admin_response(
+                correlation_id, kind, AdminResponseCode.ERROR, f"Unknown request type: {kind}"
+            )
+            return
+        refusal = snapshot()
+        if refusal:
+            session.send_admin_response(correlation_id, kind, AdminResponseCode.ERROR, refusal)
+        else:
+            self._admin[session.session_id] = (correlation_id, kind)
+
+    def on_snapshot_taken(self) -> None:
+        """Tell those who asked for a snapshot that it is there."""
+        for session_id, (correlation_id, kind) in self._admin.items():
+            session = self.open.get(session_id)
+            if session is not None:
+                session.send_admin_response(correlation_id, kind, AdminResponseCode.OK, "")
+        self._admin.clear()
+
+    # -- the duty cycle --------------------------------------------------------------------------
+
+    def do_work(self, log: LogPublisher | None, now_ns: int) -> int:
+        """Advance sessions that come and go; ``log`` is None where the node does not write."""
+        work = self._let_in(log, now_ns) + self._dismiss(now_ns)
+        if log is not None:
+            work += self._close(log, now_ns)
+            work += self._tell_open()
+        return work
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether sessions are on their way in or out."""
+        return bool(self._pending or self._leaving) or any(
+            not session.is_open_told or session.close_reason is not CloseReason.NULL
+            for session in self.open.values()
+        )
+
+    def _let_in(self, log: LogPublisher | None, now_ns: int) -> int:
+        work = 0
+        timeout_ns = self._context.config[p.SESSION_TIMEOUT]
+        for session in list(self._pending):
+            try:
+                is_connected = session.is_connected()
+            except RegistrationError as error:
+                self._context.reporter.error(error, "response channel")
+                self._drop(session)
+                continue
+            if is_connected:
+                self._authenticate(session)
+            if session.state is SessionState.REJECTED:
+                self._pending.remove(session)
+                self._leaving.append(session)
+                work += 1
+            elif session.state is SessionState.AUTHENTICATED and log is not None:
+                work += self._open(session, log, now_ns)
+            elif now_ns - session.last_activity_ns > timeout_ns:
+                self._context.counters.timed_out_clients.add(1)
+                self._drop(session)
+        return work
+
+    def _drop(self, session: Session) -> None:
+        session.disconnect()
+        session.state = SessionState.INVALID
+        self._pending.remove(session)
+
+    def _authenticate(self, session: Session) -> None:
+        now_ms = self._context.clock.now_epoch_ms()
+        if session.state is SessionState.INIT:
+            session.state = SessionState.CONNECTED
+        if session.state is SessionState.CONNECTED:
+            self._authenticator.on_connected_session(session, now_ms)
+        elif session.state is SessionState.CHALLENGED:
+            self._authenticator.on_challenged_session(session, now_ms)
+
+    def _open(self, session: Session, log: LogPublisher, now_ns: int) -> int:
+        position = log.session_open(session, self._steady.now())
+        if position == 0:
+            return 0
+        session.opened_log_position = position
+        session.state = SessionState.OPEN
+        session.last_activity_ns = now_ns
+        self._pending.remove(session)
+        self.open[session.session_id] = session
+        self._show(session)
+        self._tell_steady()
+        return 1
+
+    def _show(self, session: Session) -> None:
+        adding = self._context.counters.add_session(
+            session.session_id,
+            session.client_info,
+            session.source_identity,
+            session.image_session_id,
+        )
+
+        def added(_adding: object) -> None:
+            session.counter = None if adding.exception() else adding.result()
+            if session.counter is not None:
+                session.counter.value = session.session_id
+                if session.state is SessionState.CLOSED:
+                    session.counter.close()
+
+        adding.add_done_callback(added)
+
+    def _tell_open(self) -> int:
+        work = 0
+        for session in self.open.values():
+            if not session.is_open_told and session.is_connected():
+                session.is_open_told = self._send_event(session, EventCode.OK, "")
+                work += session.is_open_told
+        return work
+
+    def _send_event(self, session: Session, code: EventCode, detail: str) -> bool:
+        context = self._context
+        return session.send_event(
+            code,
+            detail,
+            leadership_term_id=context.leadership_term_id,
+            leader_member_id=context.leader_member_id,
+            heartbeat_timeout_ns=context.config[p.HEARTBEAT_TIMEOUT],
+        )
+
+    def _close(self, log: LogPublisher, now_ns: int) -> int:
+        work = 0
+        timeout_ns = self._context.config[p.SESSION_TIMEOUT]
+        for session in list(self.open.values()):
+            if session.close_reason is CloseReason.NULL:
+                if now_ns - self.last_activity_ns(session) <= timeout_ns:
+                    continue
+                session.close_reason = CloseReason.TIMEOUT
+                self._context.counters.timed_out_clients.add(1)
+            session.state = SessionState.CLOSING
+            if not log.session_close(session, self._steady.now()):
+                break
+            self._end(session)
+            session.refusal = (EventCode.CLOSED, session.close_reason.name)
+            if session.close_reason is CloseReason.CLIENT_ACTION:
+                session.disconnect()
+            else:
+                session.last_activity_ns = now_ns
+                self._leaving.append(session)
+            work += 1
+        return work
+
+    def last_activity_ns(self, session: Session) -> int:
+        """Return when a session was last heard of."""
+        return max(session.last_activity_ns, self._steady.last_activity_ns(session.session_id))
+
+    def _end(self, session: Session) -> None:
+        session.state = SessionState.CLOSED
+        self.open.pop(session.session_id, None)
+        self._admin.pop(session.session_id, None)
+        if session.counter is not None:
+            session.counter.close()
+            session.counter = None
+        self._tell_steady()
+
+    def _dismiss(self, now_ns: int) -> int:
+        """Tell clients that are not let in, and let them go."""
+        work = 0
+        timeout_ns = self._context.config[p.SESSION_TIMEOUT]
+        for session in list(self._leaving):
+            assert session.refusal is not None
+            try:
+                told = session.is_connected() and self._send_event(session, *session.refusal)
+            except RegistrationError as error:
+                self._context.reporter.error(error, "response channel")
+                told = True
+            if told or now_ns - session.last_activity_ns > timeout_ns:
+                session.disconnect()
+                self._leaving.remove(session)
+                work += 1
+        return work
+
+    def next_deadline_ns(self) -> int | None:
+        """When the first open session will have been silent for too long; None without one."""
+        timeout_ns = self._context.config[p.SESSION_TIMEOUT]
+        times = [self.last_activity_ns(session) for session in self.open.values()]
+        return min(times) + timeout_ns if times else None
+
+    def _tell_steady(self) -> None:
+        self._steady.set_sessions(
+            [(session.session_id, session.last_activity_ns) for session in self.open.values()]
+        )
+
+    # -- what a log or a snapshot says -----------------------------------------------------------
+
+    def on_log_open(self, event: SessionOpenEvent, position: int) -> None:
+        """Take a session that a replayed log opens."""
+        session = Session(
+            event.cluster_session_id,
+            event.correlation_id,
+            event.response_stream_id,
+            event.response_channel,
+        )
+        session.principal = event.encoded_principal
+        self.restore(session, position)
+        self.next_session_id = max(self.next_session_id, event.cluster_session_id + 1)
+
+    def restore(self, session: Session, opened_log_position: int) -> None:
+        """Take an open session, whose client has been told."""
+        session.state = SessionState.OPEN
+        session.opened_log_position = opened_log_position
+        session.is_open_told = True
+        self.open[session.session_id] = session
+
+    def on_log_close(self, session_id: int) -> None:
+        """Forget a session that a replayed log closes."""
+        session = self.open.pop(session_id, None)
+        if session is not None:
+            session.disconnect()
+            session.state = SessionState.CLOSED
+
+    def begin_term(self, now_ns: int) -> None:
+        """Begin to lead: answer the sessions that were open before, and time them from now."""
+        for session in self.open.values():
+            session.last_activity_ns = now_ns
+            session.is_open_told = True
+            try:
+                session.connect(self._context.aeron)
+            except (RegistrationError, ValueError) as error:
+                self._context.reporter.error(error, "response channel")
+            self._show(session)
+        self._tell_steady()
+
+    def tell_new_leader(self) -> Generator[int, None, None]:
+        """Tell each session that was open before who leads; steps, until all were told."""
+        context = self._context
+        waiting = list(self.open.values())
+        deadline_ns = context.clock.now_ns() + context.config[p.SESSION_TIMEOUT]
+        while waiting and context.clock.now_ns() < deadline_ns:
+            for session in list(waiting):
+                try:
+                    told = session.is_connected() and session.send_new_leader(
+                        context.leadership_term_id,
+                        context.leader_member_id,
+                        context.ingress_endpoints,
+                    )
+                except RegistrationError as error:
+                    context.reporter.error(error, "response channel")
+                    told = True
+                if told or session.state is not SessionState.OPEN:
+                    waiting.remove(session)
+            yield 0
+
+    def close(self) -> None:
+        """Close the publications to all clients."""
+        for session in [*self.open.values(), *self._pending, *self._leaving]:
+            session.disconnect()

@@ -1,0 +1,158 @@
+"""Snapshots as recordings of the node's archive: written, and loaded (spec cluster 16)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.client.recording_position import find_by_session
+from aerolog.archive.protocol import SourceLocation
+from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.protocol import SCHEMA, SnapshotMark, SnapshotMarker
+from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from concurrent.futures import Future
+    from typing import TypeVar
+
+    from aerolog.archive.client.aeron_archive import SteppedArchive
+    from aerolog.archive.client.caller import Steps
+    from aerolog.cluster.protocol import ClusterTimeUnit
+    from aerolog.transport.client.aeron import Aeron
+    from aerolog.transport.client.publication import ExclusivePublication
+
+    T = TypeVar("T")
+
+_POLL_LIMIT: Final = 10
+
+
+def added(adding: Future[T]) -> Steps[T]:
+    """Wait until the driver has added what was asked for."""
+    while not adding.done():
+        yield 0
+    return adding.result(0)
+
+
+def offered(publication: ExclusivePublication, data: bytes) -> Steps[int]:
+    """Offer a message until it is taken; the position behind it."""
+    while True:
+        result = publication.offer(data)
+        if result > 0:
+            return int(result)
+        if result in (OfferStatus.CLOSED, OfferStatus.MAX_POSITION_EXCEEDED):
+            raise ClusterError(f"a snapshot's publication ended: {result!r}")
+        yield 0
+
+
+def write_snapshot(
+    aeron: Aeron,
+    archive: SteppedArchive,
+    channel: str,
+    stream_id: int,
+    marker: SnapshotMarker,
+    messages: Iterable[bytes],
+) -> Steps[int]:
+    """Record a snapshot; returns the recording's id.
+
+    Args:
+        aeron: the transport client.
+        archive: the node's archive.
+        channel: where the snapshot is published.
+        stream_id: the stream it is published on.
+        marker: the marker that stands before and behind the messages; its mark is set here.
+        messages: the encoded messages.
+    """
+    publication = yield from added(aeron.add_exclusive_publication_async(channel, stream_id))
+    try:
+        recorded = ChannelUri.parse(channel).replace(session_id=publication.session_id)
+        yield from archive.start_recording(
+            str(recorded), stream_id, SourceLocation.LOCAL, auto_stop=True
+        )
+        while (counter_id := find_by_session(aeron.counters, publication.session_id)) is None:
+            yield 0
+        counter = aeron.counters[counter_id]
+        recording_id = int.from_bytes(counter.key[:8], "little", signed=True)
+        marker.mark = SnapshotMark.BEGIN
+        yield from offered(publication, marker.encode())
+        for message in messages:
+            yield from offered(publication, message)
+        marker.mark = SnapshotMark.END
+        end = yield from offered(publication, marker.encode())
+        while counter.value < end:
+            if not counter.is_active:
+                raise ClusterError(
+                    f"the recording {recording_id} of a snapshot ended at {counter.value}"
+                )
+            yield 0
+    finally:
+        publication.close()
+    return recording_id
+
+
+def load_snapshot(
+    archive: SteppedArchive,
+    recording_id: int,
+    channel: str,
+    stream_id: int,
+    type_id: int,
+    take: Callable[[bytes], object],
+) -> Steps[SnapshotMarker]:
+    """Read a snapshot up to its end marker, which is returned.
+
+    Args:
+        archive: the node's archive.
+        recording_id: the snapshot's recording.
+        channel: where it is replayed.
+        stream_id: the stream it is replayed on.
+        type_id: what the snapshot must be one of.
+        take: called with each message between the markers.
+
+    Raises:
+        ClusterError: the recording is no such snapshot, or ends before its end marker.
+    """
+    subscription = yield from archive.replay(
+        recording_id, channel=channel, stream_id=stream_id, follow=False
+    )
+    has_begun = had_image = False
+    try:
+        while True:
+            work = 0
+            for received in subscription.poll_messages(_POLL_LIMIT):
+                work += 1
+                message = SCHEMA.decode(received.data)
+                if not isinstance(message, SnapshotMarker):
+                    if not has_begun:
+                        raise ClusterError(f"recording {recording_id} is no snapshot: {message}")
+                    take(received.data)
+                    continue
+                if message.type_id != type_id:
+                    raise ClusterError(
+                        f"recording {recording_id} is a snapshot of type {message.type_id}, not of"
+                        f" type {type_id}"
+                    )
+                if message.mark == SnapshotMark.BEGIN:
+                    if has_begun:
+                        raise ClusterError(f"recording {recording_id} begins a snapshot twice")
+                    has_begun = True
+                elif message.mark == SnapshotMark.END:
+                    return message
+            had_image = had_image or bool(subscription.images)
+            if had_image and work == 0 and not any(not i.closed for i in subscription.images):
+                raise ClusterError(f"the snapshot in recording {recording_id} ends unexpectedly")
+            yield work
+    finally:
+        subscription.close()
+
+
+def check_time_unit(marker: SnapshotMarker, unit: ClusterTimeUnit) -> None:
+    """Check that a snapshot's timers are in the node's unit of time.
+
+    Raises:
+        ClusterError: they are not.
+    """
+    if marker.time_unit != unit:
+        raise ClusterError(
+            f"incompatible time unit: {unit.name} snapshot={marker.time_unit.name}: set"
+            " aeron.cluster.clock"
+        )

@@ -1,0 +1,272 @@
+"""The module's steady state, which needs no interpreter: ingress to log, and commit positions.
+
+The duty cycle takes messages and signs of life of open sessions out of the ingress. All else it
+leaves where it is, in the image, and asks for `control`, whose typed Python goes on from there.
+"""
+
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free
+
+from aerolog.archive.service.conductor.conductor_agent cimport WatchAgent, readers_of
+from aerolog.archive.service.session_table cimport Doorbell
+from aerolog.transport.client.liveness cimport Liveness
+from aerolog.transport.client.publication cimport ExclusivePublication
+from aerolog.transport.concurrent.atomic cimport (
+    get_i64,
+    get_u16,
+    load_acquire_i64,
+    put_i64,
+    put_u16,
+    store_release_i64,
+)
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.logbuffer.appender cimport ADMIN_ACTION, BACK_PRESSURED, slice_t
+from aerolog.transport.logbuffer.fragment cimport fragment_t
+from aerolog.transport.logbuffer.log_reader cimport ACTION_ABORT, ACTION_CONTINUE, LogReader
+from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH
+
+cdef enum:
+    MESSAGE_HEADER_LENGTH = 8
+    SCHEMA_ID = 111
+    SCHEMA_VERSION = 16
+    SESSION_MESSAGE = 1        # template id of SessionMessageHeader
+    SESSION_MESSAGE_BLOCK = 24
+    SESSION_HEADER_LENGTH = 32
+    KEEP_ALIVE = 5
+    KEEP_ALIVE_BLOCK = 16
+    NO_SESSION = -1
+
+
+cdef int take_ingress(void* context, const fragment_t* fragment) noexcept nogil:
+    return (<SteadyAgent> context)._on_ingress(<const void*> fragment)
+
+
+cdef class SteadyAgent(WatchAgent):
+    """Writes messages of open sessions into the log and moves the commit position.
+
+    Args:
+        role_name: the agent's name.
+        doorbell: rung to have `control` called.
+        liveness: liveness state of the module's client.
+        clock: the clock of the cluster's time.
+        time_divisor: nanoseconds of a unit of the cluster's time.
+        ingress_limit: most fragments of ingress in a duty cycle.
+
+    Attributes:
+        messages: how many messages of clients went into the log.
+    """
+
+    def __init__(
+        self,
+        str role_name,
+        Doorbell doorbell not None,
+        Liveness liveness not None,
+        Clock clock not None,
+        *,
+        int64_t time_divisor,
+        int32_t ingress_limit,
+    ) -> None:
+        if time_divisor <= 0:
+            raise ValueError(f"time_divisor={time_divisor} must be positive")
+        super().__init__(role_name, doorbell, liveness)
+        self.clock = clock
+        self._time_divisor = time_divisor
+        self._ingress_limit = ingress_limit
+        self._leadership_term_id = -1
+
+    def __dealloc__(self) -> None:
+        free(self._ingress_readers)
+        free(self._sessions)
+
+    def lead(
+        self,
+        leadership_term_id: int,
+        ExclusivePublication log not None,
+        CountersReader counters not None,
+        recorded_id: int,
+        commit_id: int,
+    ) -> None:
+        """Begin a term as the leader.
+
+        Args:
+            leadership_term_id: the term, which each message must carry.
+            log: the log's publication.
+            counters: the driver's counters.
+            recorded_id: id of the counter that shows how much of the log is recorded.
+            commit_id: id of the counter of the commit position.
+        """
+        cdef int64_t* recorded = counters.value_address(recorded_id)
+        cdef int64_t* commit = counters.value_address(commit_id)
+        if recorded == NULL or commit == NULL:
+            raise ValueError(f"no counter {recorded_id} or {commit_id}")
+        self._leadership_term_id = leadership_term_id
+        self._log_owner = log
+        self._log = log.appender
+        self._counters = counters
+        self._recorded = recorded
+        self._commit = commit
+
+    def follow(self) -> None:
+        """End the term: nothing is written, and the commit position stays."""
+        self._is_taking = False
+        self._recorded = self._commit = NULL
+        self._log = None
+        self._log_owner = None
+
+    def take_ingress(self, is_taking: bool) -> None:
+        """Set whether messages are taken out of the ingress."""
+        self._is_taking = is_taking and self._log is not None
+
+    def set_ingress(self, tuple images) -> None:
+        """Set the images from which messages are taken."""
+        cdef void** readers = readers_of(images)
+        free(self._ingress_readers)
+        self._ingress_readers = readers
+        self._ingress_count = <int32_t> len(images)
+        self._ingress_images = images
+
+    def set_sessions(self, list sessions) -> None:
+        """Set the open sessions, as pairs of id and time of the last activity.
+
+        Sessions that stay keep their time, if it is later.
+        """
+        cdef int32_t size = 8
+        cdef open_session_t* slots
+        cdef open_session_t* old
+        cdef int32_t at
+        while size < 2 * len(sessions) + 1:
+            size *= 2
+        slots = <open_session_t*> calloc(size, sizeof(open_session_t))
+        if slots == NULL:
+            raise MemoryError()
+        for at in range(size):
+            slots[at].session_id = NO_SESSION
+        for session_id, last_activity_ns in sessions:
+            at = <int32_t> (session_id & (size - 1))
+            while slots[at].session_id != NO_SESSION:
+                at = (at + 1) & (size - 1)
+            slots[at].session_id = session_id
+            slots[at].last_activity_ns = last_activity_ns
+            old = self._find(session_id)
+            if old != NULL and old.last_activity_ns > slots[at].last_activity_ns:
+                slots[at].last_activity_ns = old.last_activity_ns
+        free(self._sessions)
+        self._sessions = slots
+        self._session_mask = size - 1
+
+    def take_left(self) -> bool:
+        """Return whether a message was left in the ingress since the last call."""
+        left = self._left_before
+        self._left_before = False
+        return left
+
+    def last_activity_ns(self, session_id: int) -> int:
+        """Return when an open session was last heard of, monotonic time; -1 for another session."""
+        cdef open_session_t* found = self._find(session_id)
+        return -1 if found == NULL else found.last_activity_ns
+
+    def now(self) -> int:
+        """Return the cluster's time, in its unit."""
+        return self.cluster_time()
+
+    cdef int64_t cluster_time(self) noexcept nogil:
+        return self.clock.epoch_ns() // self._time_divisor
+
+    cdef open_session_t* _find(self, int64_t session_id) noexcept nogil:
+        cdef int32_t at
+        if self._sessions == NULL or session_id < 0:
+            return NULL
+        at = <int32_t> (session_id & self._session_mask)
+        while self._sessions[at].session_id != session_id:
+            if self._sessions[at].session_id == NO_SESSION:
+                return NULL
+            at = (at + 1) & self._session_mask
+        return &self._sessions[at]
+
+    cdef int _leave(self) noexcept nogil:
+        self._left = True
+        return ACTION_ABORT
+
+    cdef int _on_ingress(self, const void* found) noexcept nogil:
+        cdef const fragment_t* fragment = <const fragment_t*> found
+        cdef const uint8_t* message = fragment.frame + DATA_HEADER_LENGTH
+        cdef int32_t length = fragment.length - DATA_HEADER_LENGTH
+        cdef int32_t template_id, block_length
+        cdef open_session_t* session
+        cdef uint8_t header[SESSION_HEADER_LENGTH]
+        cdef slice_t parts[2]
+        cdef int64_t result
+        if length < MESSAGE_HEADER_LENGTH + KEEP_ALIVE_BLOCK:
+            return self._leave()
+        block_length = get_u16(message)
+        template_id = get_u16(message + 2)
+        if get_u16(message + 4) != SCHEMA_ID:
+            return self._leave()
+        if template_id == KEEP_ALIVE:
+            if block_length < KEEP_ALIVE_BLOCK:
+                return self._leave()
+        elif template_id != SESSION_MESSAGE:
+            return self._leave()
+        elif block_length != SESSION_MESSAGE_BLOCK or length < SESSION_HEADER_LENGTH:
+            return self._leave()
+        session = self._find(get_i64(message + 16))
+        if session == NULL or get_i64(message + 8) != self._leadership_term_id:
+            # Of another term, or of a session that is not open: control() passes it over.
+            return self._leave()
+        if template_id == SESSION_MESSAGE:
+            put_u16(header, SESSION_MESSAGE_BLOCK)
+            put_u16(header + 2, SESSION_MESSAGE)
+            put_u16(header + 4, SCHEMA_ID)
+            put_u16(header + 6, SCHEMA_VERSION)
+            put_i64(header + 8, self._leadership_term_id)
+            put_i64(header + 16, session.session_id)
+            put_i64(header + 24, self.cluster_time())
+            parts[0].address = header
+            parts[0].length = SESSION_HEADER_LENGTH
+            parts[1].address = message + SESSION_HEADER_LENGTH
+            parts[1].length = length - SESSION_HEADER_LENGTH
+            result = self._log.append_slices(parts, 2, NULL)
+            if result <= 0:
+                if result != BACK_PRESSURED and result != ADMIN_ACTION:
+                    self._left = True
+                return ACTION_ABORT
+            self.messages += 1
+        session.last_activity_ns = self._now_ns
+        return ACTION_CONTINUE
+
+    cdef int32_t _take(self) noexcept nogil:
+        cdef int32_t index, at
+        cdef int32_t taken = 0
+        if not self._is_taking or self._left or self._ingress_count == 0:
+            return 0
+        self._first_ingress = (self._first_ingress + 1) % self._ingress_count
+        for index in range(self._ingress_count):
+            at = (self._first_ingress + index) % self._ingress_count
+            taken += (<LogReader> self._ingress_readers[at]).poll_controlled(
+                take_ingress, <void*> self, self._ingress_limit - taken, INT64_MAX, True
+            )
+            if self._left or taken >= self._ingress_limit:
+                break
+        return taken
+
+    cdef int _commit_recorded(self) noexcept nogil:
+        cdef int64_t recorded
+        if self._recorded == NULL:
+            return 0
+        recorded = load_acquire_i64(self._recorded)
+        if recorded <= load_acquire_i64(self._commit):
+            return 0
+        store_release_i64(self._commit, recorded)
+        return 1
+
+    cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
+        cdef int work
+        self._now_ns = now_ns
+        work = self._take() + self._commit_recorded()
+        work += WatchAgent.duty_cycle(self, now_ns)
+        if self._left:
+            self._left = False
+            self._left_before = True
+            self.control_due = True
+        return work

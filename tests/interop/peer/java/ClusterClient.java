@@ -1,0 +1,68 @@
+import io.aeron.cluster.client.AeronCluster;
+import io.aeron.cluster.client.EgressListener;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * The reference's client: sends numbered messages, a window of them at a time, and checks what comes back.
+ */
+public final class ClusterClient
+{
+    private static long received;
+    private static String fault;
+
+    private ClusterClient()
+    {
+    }
+
+    /**
+     * @param args the driver's directory, the ingress channel, its endpoints or {@code -}, the egress channel, the
+     *             number of messages, the length of each, and the window.
+     */
+    public static void main(final String[] args)
+    {
+        final int count = Integer.parseInt(args[4]);
+        final int length = Integer.parseInt(args[5]);
+        final int window = Integer.parseInt(args[6]);
+        final UnsafeBuffer message = new UnsafeBuffer(new byte[length]);
+        final EgressListener listener = (clusterSessionId, timestamp, buffer, offset, size, header) ->
+        {
+            if (size != length || buffer.getLong(offset) != received)
+            {
+                fault = "message " + received + " came back as " + buffer.getLong(offset) + " of " + size + " bytes";
+            }
+            received++;
+        };
+        try (AeronCluster cluster = AeronCluster.connect(new AeronCluster.Context()
+            .aeronDirectoryName(args[0])
+            .ingressChannel(args[1])
+            .ingressEndpoints("-".equals(args[2]) ? null : args[2])
+            .egressChannel(args[3])
+            .egressListener(listener)))
+        {
+            System.out.println("session " + cluster.clusterSessionId());
+            long sent = 0;
+            long heard = System.nanoTime();
+            final long start = heard;
+            while (received < count && null == fault)
+            {
+                if (sent < count && sent - received < window)
+                {
+                    message.putLong(0, sent);
+                    if (cluster.offer(message, 0, length) > 0)
+                    {
+                        sent++;
+                    }
+                }
+                if (cluster.pollEgress() > 0)
+                {
+                    heard = System.nanoTime();
+                }
+                else if (System.nanoTime() - heard > 20_000_000_000L)
+                {
+                    fault = "nothing came for 20 s after " + received + " of " + sent + " sent";
+                }
+            }
+            System.out.println(null == fault ? "echoed " + received + " ns " + (System.nanoTime() - start) : fault);
+        }
+    }
+}

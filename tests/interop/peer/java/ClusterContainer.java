@@ -1,0 +1,42 @@
+import io.aeron.archive.client.AeronArchive;
+import io.aeron.cluster.service.ClusteredService;
+import io.aeron.cluster.service.ClusteredServiceContainer;
+
+/**
+ * A container of services beside a consensus module, until its input ends.
+ */
+public final class ClusterContainer
+{
+    private ClusterContainer()
+    {
+    }
+
+    /**
+     * @param args the node's folder, the driver's directory, and the service's class.
+     * @throws Exception on any failure.
+     */
+    @SuppressWarnings("try")
+    public static void main(final String[] args) throws Exception
+    {
+        final Object service = Class.forName(args[2]).getConstructor().newInstance();
+        try (ClusteredServiceContainer container = ClusteredServiceContainer.launch(
+                new ClusteredServiceContainer.Context()
+                    .aeronDirectoryName(args[1])
+                    .archiveContext(new AeronArchive.Context()
+                        .aeronDirectoryName(args[1])
+                        .controlRequestChannel("aeron:ipc")
+                        .controlResponseChannel("aeron:ipc"))
+                    .clusterDirectoryName(args[0] + "/cluster")
+                    .clusteredService((ClusteredService)service)
+                    .terminationHook(() -> System.out.println("terminated"))
+                    .errorHandler(Throwable::printStackTrace)))
+        {
+            System.out.println("ready");
+            System.out.flush();
+            while (System.in.read() >= 0)
+            {
+                Thread.onSpinWait();
+            }
+        }
+    }
+}

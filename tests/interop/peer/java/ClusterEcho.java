@@ -1,0 +1,128 @@
+import io.aeron.ExclusivePublication;
+import io.aeron.Image;
+import io.aeron.cluster.codecs.CloseReason;
+import io.aeron.cluster.service.ClientSession;
+import io.aeron.cluster.service.Cluster;
+import io.aeron.cluster.service.ClusteredService;
+import io.aeron.logbuffer.Header;
+import org.agrona.DirectBuffer;
+import org.agrona.ExpandableArrayBuffer;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * A service that sends each message back and counts them; the count is its state. Some messages ask for more:
+ * "close", "count", "timer ID MILLIS", "cancel ID", "offer TEXT".
+ */
+public final class ClusterEcho implements ClusteredService
+{
+    private Cluster cluster;
+    private long count;
+
+    public void onStart(final Cluster cluster, final Image snapshotImage)
+    {
+        this.cluster = cluster;
+        while (null != snapshotImage && !snapshotImage.isEndOfStream())
+        {
+            final int fragments = snapshotImage.poll(
+                (buffer, offset, length, header) -> count = buffer.getLong(offset), 1);
+            cluster.idleStrategy().idle(fragments);
+        }
+    }
+
+    public void onSessionOpen(final ClientSession session, final long timestamp)
+    {
+    }
+
+    public void onSessionClose(final ClientSession session, final long timestamp, final CloseReason closeReason)
+    {
+    }
+
+    public void onSessionMessage(
+        final ClientSession session,
+        final long timestamp,
+        final DirectBuffer buffer,
+        final int offset,
+        final int length,
+        final Header header)
+    {
+        if (null == session)
+        {
+            tellAll("offered " + buffer.getStringWithoutLengthAscii(offset, length));
+            return;
+        }
+        final char first = length == 0 ? ' ' : (char)buffer.getByte(offset);
+        if (length < 64 && (first == 'c' || first == 't' || first == 'o'))
+        {
+            final String[] words = buffer.getStringWithoutLengthAscii(offset, length).split(" ");
+            switch (words[0])
+            {
+                case "close":
+                    session.close();
+                    return;
+                case "count":
+                    tell(session, "count " + count);
+                    return;
+                case "timer":
+                    idleUntil(() -> cluster.scheduleTimer(
+                        Long.parseLong(words[1]), timestamp + Long.parseLong(words[2])));
+                    return;
+                case "cancel":
+                    idleUntil(() -> cluster.cancelTimer(Long.parseLong(words[1])));
+                    return;
+                case "offer":
+                    final UnsafeBuffer text = new UnsafeBuffer(words[1].getBytes());
+                    idleUntil(() -> cluster.offer(text, 0, text.capacity()) > 0);
+                    return;
+                default:
+                    break;
+            }
+        }
+        count++;
+        while (session.offer(buffer, offset, length) < 0)
+        {
+            cluster.idleStrategy().idle();
+        }
+    }
+
+    public void onTimerEvent(final long correlationId, final long timestamp)
+    {
+        tellAll("timer " + correlationId);
+    }
+
+    public void onTakeSnapshot(final ExclusivePublication snapshotPublication)
+    {
+        final ExpandableArrayBuffer buffer = new ExpandableArrayBuffer();
+        buffer.putLong(0, count);
+        idleUntil(() -> snapshotPublication.offer(buffer, 0, 8) > 0);
+    }
+
+    public void onRoleChange(final Cluster.Role newRole)
+    {
+    }
+
+    public void onTerminate(final Cluster cluster)
+    {
+    }
+
+    private void tellAll(final String text)
+    {
+        cluster.forEachClientSession((session) -> tell(session, text));
+    }
+
+    private void tell(final ClientSession session, final String text)
+    {
+        final UnsafeBuffer buffer = new UnsafeBuffer(text.getBytes());
+        while (session.offer(buffer, 0, buffer.capacity()) < 0)
+        {
+            cluster.idleStrategy().idle();
+        }
+    }
+
+    private void idleUntil(final java.util.function.BooleanSupplier done)
+    {
+        while (!done.getAsBoolean())
+        {
+            cluster.idleStrategy().idle();
+        }
+    }
+}
