@@ -1,11 +1,15 @@
 """The harness itself: the reference talks to itself through it."""
 
 import time
+import tomllib
+from pathlib import Path
 
 import peer
 import pytest
-from peer import c_build
+from peer import c_build, lifetimes
 from peer.client import numbered_message
+
+from aerolog.transport.errors import DriverTimeoutError
 
 pytestmark = pytest.mark.interop
 
@@ -74,3 +78,55 @@ def test_what_the_c_peer_s_build_lacks_is_told_before_it_begins(monkeypatch):
 def test_packages_of_other_tests_are_nothing_to_the_c_peer(monkeypatch):
     monkeypatch.setattr(c_build, "run", lambda *_args: "fish\ntshark\n")
     c_build.check_packages()
+
+
+@pytest.mark.parametrize("version", c_build.CRATES)
+def test_the_c_peer_of_each_version_has_a_lock_file_of_its_own(version):
+    found = c_build.sources(version)
+    crates = {
+        crate["name"]: crate
+        for crate in tomllib.loads(found[Path("Cargo.lock")].decode())["package"]
+    }
+    for name in c_build.CARRIERS:
+        assert crates[name]["version"] == c_build.CRATES[version]
+        assert len(crates[name]["checksum"]) == 64
+        assert f'{name} = "={c_build.CRATES[version]}"' in found[Path("Cargo.toml")].decode()
+
+
+def test_nothing_of_the_c_peer_of_other_versions_is_in_the_standard_s_build():
+    found = c_build.sources(c_build.STANDARD)
+    assert found == {path: (c_build.SOURCES / path).read_bytes() for path in found}
+    assert not [path for path in found if path.suffix == ".lock" and path.name != "Cargo.lock"]
+
+
+def test_a_fetch_of_the_sbe_tool_that_fails_is_a_failure_in_ci(monkeypatch, tmp_path):
+    def refuse(artifact):
+        raise peer.PeerUnavailable(f"fetching {artifact} with Maven failed")
+
+    monkeypatch.setattr(c_build, "fetch", refuse)
+    monkeypatch.setattr(c_build, "cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(c_build, "outcome", c_build.outcome.__wrapped__)
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="fetching .*sbe-tool.* with Maven failed"):
+        lifetimes.c_reference(c_build.STANDARD)
+
+
+def test_the_c_driver_in_invoker_mode_is_turned_by_its_main_thread(
+    start_server, our_client, stream_id
+):
+    server = start_server("c", "driver", properties={"aeron.threading.mode": "INVOKER"})
+    client = our_client(server.aeron_dir)
+    subscription = client.add_subscription("aeron:ipc", stream_id)
+    with client.add_publication("aeron:ipc", stream_id) as publication:
+        publication.wait_connected(30)
+        publication.send(b"turned")
+    received = []
+    while not received:
+        subscription.poll(lambda message, _: received.append(bytes(message)), 1)
+    assert received == [b"turned"]
+
+
+def test_the_reference_s_driver_in_invoker_mode_is_turned_by_nobody(start_server, our_client):
+    server = start_server("reference", "driver", properties={"aeron.threading.mode": "INVOKER"})
+    with pytest.raises(DriverTimeoutError):
+        our_client(server.aeron_dir, driver_timeout=1.0).add_subscription("aeron:ipc", 1)

@@ -18,6 +18,7 @@ from pathlib import Path
 from peer.artifact import PeerUnavailable, cache_dir, fetch, fetch_jar, locked, program, run
 
 SOURCES = Path(__file__).resolve().parent / "c"
+LOCKS = SOURCES.with_name("c_locks")  # of the versions but the standard, whose is with the sources
 PREREQUISITES = Path(__file__).resolve().parents[3] / "scripts" / "prerequisites"
 # Of .ci/packages, which has more than one name for cargo's.
 PACKAGES = re.compile(r"cargo.*|clang|libclang-dev|libbsd-dev|uuid-dev")
@@ -60,11 +61,26 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PATH": path, **more}
 
 
+def sources(version: str) -> dict[Path, bytes]:
+    """Our sources, with the crates' version in the manifest and with the lock file of that version.
+
+    A lock file names every crate with its checksum, so that a build is the same next year.
+    """
+    paths = sorted(path for path in SOURCES.rglob("*") if path.is_file())
+    found = {path.relative_to(SOURCES): path.read_bytes() for path in paths}
+    if version != STANDARD:
+        manifest = Path("Cargo.toml")
+        crates = CRATES[STANDARD].encode(), CRATES[version].encode()
+        found[manifest] = found[manifest].replace(*crates)
+        found[Path("Cargo.lock")] = (LOCKS / f"{version}.lock").read_bytes()
+    return found
+
+
 def source_hash(version: str, compiler: str) -> str:
     """Of the sources, the version, the compiler and the processor, which C is compiled for."""
     digest = hashlib.sha256(f"{CRATES[version]} {compiler} {processor()}".encode())
-    for source in sorted(path for path in SOURCES.rglob("*") if path.is_file()):
-        digest.update(str(source.relative_to(SOURCES)).encode() + b"\0" + source.read_bytes())
+    for path, content in sources(version).items():
+        digest.update(str(path).encode() + b"\0" + content)
     return digest.hexdigest()[:16]
 
 
@@ -74,24 +90,21 @@ def processor() -> str:
     return next((line for line in lines if line.startswith(("flags", "Features"))), "")
 
 
-def copy_sources(version: str, work: Path) -> None:
-    """Our sources in a folder of their own, with the crates' version; cargo writes there."""
+def write_sources(version: str, work: Path) -> None:
+    """The sources in a folder of their own; cargo writes there."""
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(SOURCES, work)
-    if version != STANDARD:
-        manifest = work / "Cargo.toml"
-        manifest.write_text(manifest.read_text().replace(CRATES[STANDARD], CRATES[version]))
-        (work / "Cargo.lock").unlink()
+    for path, content in sources(version).items():
+        (work / path).write_bytes(content)
 
 
-def vendor(version: str, work: Path, cargo: str) -> None:
-    """Fetches the crates into the folder; from there on nothing is fetched.
+def vendor(work: Path, cargo: str) -> None:
+    """Fetches the crates of the lock file into the folder; from there on nothing is fetched.
 
     Raises:
         CratesUnavailable: names what cargo said.
     """
-    locks = ["--locked"] if version == STANDARD else []
-    command = [cargo, "vendor", "-q", *locks, "--versioned-dirs", "vendor"]
+    command = [cargo, "vendor", "-q", "--locked", "--versioned-dirs", "vendor"]
     run(command, "fetching the crates", 300, CratesUnavailable, cwd=work)
     (work / ".cargo").mkdir()
     (work / ".cargo" / "config.toml").write_text(VENDORED)
@@ -108,16 +121,16 @@ def prepare(crate: Path, jar: Path) -> None:
     checksums.write_text(json.dumps({**json.loads(checksums.read_text()), "files": {}}))
 
 
-def build(version: str, work: Path, cargo: str) -> None:
-    """Compiles libraries and programs."""
-    program("java", "openjdk-17-jdk-headless")
-    crates = [work / "vendor" / f"{name}-{CRATES[version]}" for name in CARRIERS]
+def build(version: str, work: Path, cargo: str, sbe: Path) -> None:
+    """Compiles libraries and programs; ``sbe`` is the jar of the SBE tool."""
     jar = fetch_jar()
-    for crate in crates:
-        prepare(crate, jar)
-    sbe = fetch(SBE)
+    for name in CARRIERS:
+        prepare(work / "vendor" / f"{name}-{CRATES[version]}", jar)
     variables = environment(
-        GRADLE_WRAPPER=str(work / "gradlew"), AEROLOG_SBE_CLASSES=f"{sbe}{os.pathsep}{jar}"
+        GRADLE_WRAPPER=str(work / "gradlew"),
+        AEROLOG_SBE_CLASSES=f"{sbe}{os.pathsep}{jar}",
+        # The sources ask git for their commit and would get this checkout's.
+        GIT_CEILING_DIRECTORIES=str(work.parent.resolve()),
     )
     command = [cargo, "build", "-q", "--release", "--offline"]
     run(command, "building the C peer", 1800, RuntimeError, cwd=work, env=variables)
@@ -152,10 +165,12 @@ def build_once(version: str, target: Path) -> None:
     """Builds the programs of a version in a folder beside the target and moves them there."""
     check_packages()
     cargo = program("cargo", "cargo")
+    program("java", "openjdk-17-jdk-headless")
+    sbe = fetch(SBE)  # before the crates: CI skips for want of them, but not for want of Maven's
     work = target.with_name(f"{target.name}.work")
-    copy_sources(version, work)
-    vendor(version, work, cargo)
-    build(version, work, cargo)
+    write_sources(version, work)
+    vendor(work, cargo)
+    build(version, work, cargo, sbe)
     install(work, target)
     shutil.rmtree(work)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from peer.artifact import toolchain
-from peer.c_build import STANDARD, c_programs, version_of
+from peer.c_build import c_programs, version_of
 from peer.process import ServerProcess
 
 DRIVER_DEFAULTS = {
@@ -113,24 +113,26 @@ def start_ours(
     return Server("ours", spec, process)
 
 
-def start_c(spec: ServerSpec, version: str = STANDARD) -> Server:
-    """Starts the reference's C driver, which takes its settings from the environment."""
+def start_c(spec: ServerSpec, implementation: str = "c") -> Server:
+    """Starts the reference's C driver, which takes its settings from the environment.
+
+    ``implementation`` is "c", or "c-" and a version.
+    """
     assert spec.kind == "driver", "the reference has no archive in C"
     settings = {
         name.upper().replace(".", "_"): C_VALUES.get(value, value)
         for name, value in spec.all_properties().items()
     }
-    process = ServerProcess(
-        "c-driver", [*spec.prefix, str(c_programs(version).driver)], env={**os.environ, **settings}
-    )
+    command = [*spec.prefix, str(c_programs(version_of(implementation)).driver)]
+    process = ServerProcess(f"{implementation}-driver", command, env={**os.environ, **settings})
     process.wait_line("ready")
-    return Server("c", spec, process)
+    return Server(implementation, spec, process)
 
 
 def start(implementation: str, spec: ServerSpec) -> Server:
-    """Starts "ours", the "reference" in Java, or its driver in C: "c", or "c-" and a version."""
+    """Starts "ours", the "reference" in Java, or its driver in C as `start_c` names it."""
     if implementation == "ours":
         return start_ours(spec)
     if implementation == "reference":
         return start_java(spec)
-    return start_c(spec, version_of(implementation))
+    return start_c(spec, implementation)

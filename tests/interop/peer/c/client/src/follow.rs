@@ -4,6 +4,7 @@ use crate::archive;
 use crate::calls::Found;
 use crate::objects::{add, check, Fault, Object};
 use crate::request::{c_text, Request};
+use crate::transport::fragment_handler;
 use rusteron_archive::bindings::*;
 use serde_json::{json, Value};
 use std::ffi::{c_char, c_int, c_void, CStr};
@@ -147,8 +148,9 @@ pub fn follow(request: &Request) -> Result<Value, Fault> {
 
 fn run(subscription: *mut aeron_archive_persistent_subscription_t, following: &'static Following) {
     let state: *mut c_void = std::ptr::from_ref(following).cast_mut().cast();
+    let handler = fragment_handler(on_message);
     while !following.told_to_end.load(SeqCst) {
-        let work = unsafe { aeron_archive_persistent_subscription_poll(subscription, Some(on_message), state, 64) };
+        let work = unsafe { aeron_archive_persistent_subscription_poll(subscription, handler, state, 64) };
         following.live.store(unsafe { aeron_archive_persistent_subscription_is_live(subscription) }, SeqCst);
         if unsafe { aeron_archive_persistent_subscription_has_failed(subscription) } {
             let (mut code, mut reason) = (0, std::ptr::null());

@@ -6,6 +6,7 @@
 mod archive;
 mod calls;
 mod follow;
+mod loops;
 mod objects;
 mod request;
 mod transport;
@@ -31,6 +32,8 @@ fn run(request: &Request) -> Result<Value, Fault> {
         "archive_signals" => archive::signals(request),
         "archive_list" => archive::list(request),
         "archive_list_subscriptions" => archive::list_subscriptions(request),
+        "loops_throughput" => loops::throughput(request),
+        "loops_round_trips" => loops::round_trips(request),
         "join_follow" => follow::follow(request),
         other => Err(Fault::usage(format!("unknown op {other}"))),
     }

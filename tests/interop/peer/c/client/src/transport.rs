@@ -549,6 +549,14 @@ unsafe extern "C" fn on_fragment(handler: *mut c_void, data: *const u8, length: 
     handler(&*slice_from_raw_parts(data, length), header);
 }
 
+/// A function as the bindings' type of fragment handlers. Those of 1.54 are of another convention of
+/// calls, in which only panics differ; no handler here panics.
+pub fn fragment_handler(
+    function: unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut aeron_header_t),
+) -> aeron_fragment_handler_t {
+    unsafe { std::mem::transmute(function as *const ()) }
+}
+
 /// Polls until enough messages came, the time is up or, when asked, every image has ended.
 fn poll_until(request: &Request, taken: &dyn Fn() -> i64, mut handler: &mut Handler) -> Result<(), Fault> {
     let source = objects::get(request.number("subscription", -1))?;
@@ -557,11 +565,11 @@ fn poll_until(request: &Request, taken: &dyn Fn() -> i64, mut handler: &mut Hand
     let deadline = request.deadline();
     let delegate: *mut c_void = std::ptr::from_mut(&mut handler).cast();
     let mut assembler = null_mut();
-    check(unsafe { aeron_fragment_assembler_create(&mut assembler, Some(on_fragment), delegate) })?;
+    check(unsafe { aeron_fragment_assembler_create(&mut assembler, fragment_handler(on_fragment), delegate) })?;
     let (function, state): (aeron_fragment_handler_t, *mut c_void) = if request.flag("assemble", true) {
-        (Some(aeron_fragment_assembler_handler), assembler.cast())
+        (fragment_handler(aeron_fragment_assembler_handler), assembler.cast())
     } else {
-        (Some(on_fragment), delegate)
+        (fragment_handler(on_fragment), delegate)
     };
     while taken() < count && Instant::now() < deadline {
         let limit = (count - taken()).min(64) as usize;
