@@ -321,13 +321,13 @@ class ClusterSession:
     def messages(self) -> Parts[EgressMessage]:
         """What comes, until the session ends."""
         while True:
+            while self._received:
+                # One at a time: what an abandoned iteration has not given stays for the next.
+                yield [self._received.popleft()]
             work = self.poll()
-            found = self.take()
-            if found:
-                yield found
-                continue
-            self.check_open()
-            yield work
+            if not self._received:
+                self.check_open()
+                yield work
 
     def asking(self, request: AdminRequest, deadline_ns: int) -> Steps[AdminResponse]:
         """Send an admin request and wait for its answer."""

@@ -21,7 +21,7 @@ class Member:
         archive_response, egress_response: further endpoints, empty where there are none.
         leadership_term_id: the term that it last told of, -1 before.
         log_position: how much of the log it has, bytes, -1 before it told.
-        time_of_last_append_ns: when it told that, by this node's monotonic clock; -1 before.
+        time_of_last_append_ns: when it told that, the cluster's time; -1 before.
     """
 
     member_id: int

@@ -59,6 +59,8 @@ _LOG: Final = logging.getLogger("aerolog.cluster")
 MARK_INTERVAL_NS: Final = 1_000_000_000
 BUSY_INTERVAL_NS: Final = 1_000_000
 IDLE_INTERVAL_NS: Final = 50_000_000
+#: A thread that did not run for so long was stopped, or waited for the interpreter.
+STANDSTILL_NS: Final = 500_000_000
 LINGER_NS: Final = 60_000
 _FLOW_STEPS: Final = 10
 _INGRESS_LIMIT: Final = 10
@@ -130,6 +132,7 @@ class ModuleAgent(SteadyAgent):
         self._flow: Generator[int, None, None] | None = self._start()
         self._greeting: Generator[int, None, None] | None = None
         self._next_mark_ns = 0
+        self._last_ns = context.clock.now_ns()
         self._ended = False
 
     def on_start(self) -> None:
@@ -151,6 +154,10 @@ class ModuleAgent(SteadyAgent):
             self._fail(context.aeron.close_reason or ClusterError("the Aeron client is closed"))
             return 1
         try:
+            if now_ns - self._last_ns > STANDSTILL_NS:
+                # What clients have sent meanwhile is not read yet, so nobody counts as silent.
+                self._sessions.forgive(now_ns)
+            self._last_ns = now_ns
             if now_ns >= self._next_mark_ns:
                 self._mark_file.beat()
                 self._next_mark_ns = now_ns + MARK_INTERVAL_NS
@@ -453,7 +460,7 @@ class ModuleAgent(SteadyAgent):
         own = context.config.member
         own.leadership_term_id = context.leadership_term_id
         own.log_position = context.counters.commit_position.value
-        own.time_of_last_append_ns = now_ns = context.clock.now_ns()
+        own.time_of_last_append_ns = now_ns = self.now() * _UNITS[context.config.time_unit.name]
         self._services.reply(
             ClusterMembersExtendedResponse(
                 correlation_id=query.correlation_id,

@@ -19,7 +19,7 @@ from aerolog.cluster.protocol import (
     semantic_version_text,
 )
 from aerolog.cluster.protocol.schema import CLIENT_PROTOCOL_VERSION
-from aerolog.transport.errors import RegistrationError
+from aerolog.transport.errors import ChannelUriError, RegistrationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from aerolog.cluster.protocol import SessionOpenEvent
     from aerolog.transport.client.image import Image
 
+#: Clients that are being refused at a time; further ones are dropped without an answer.
+_REFUSALS_MAX: Final = 1000
 _LIMIT_TEXT: Final = "concurrent session limit"
 
 
@@ -70,6 +72,8 @@ class Sessions:
     def on_connect(self, request: SessionConnectRequest, image: Image, now_ns: int) -> None:
         """Take a connect request, which is answered in later duty cycles."""
         context = self._context
+        if len(self._leaving) >= _REFUSALS_MAX:
+            return
         is_leader = context.is_leader
         session_id = self.next_session_id if is_leader else -1
         session = Session(
@@ -102,7 +106,7 @@ class Sessions:
                 )
         try:
             session.connect(context.aeron)
-        except (RegistrationError, ValueError) as error:
+        except (RegistrationError, ChannelUriError) as error:
             context.reporter.error(error, "response channel")
             return
         (self._leaving if session.refusal else self._pending).append(session)
@@ -303,6 +307,11 @@ class Sessions:
         """Return when a session was last heard of."""
         return max(session.last_activity_ns, self._steady.last_activity_ns(session.session_id))
 
+    def forgive(self, now_ns: int) -> None:
+        """Time the silence of all open sessions from now on."""
+        for session in self.open.values():
+            session.last_activity_ns = now_ns
+
     def _end(self, session: Session) -> None:
         session.state = SessionState.CLOSED
         self.open.pop(session.session_id, None)
@@ -375,7 +384,7 @@ class Sessions:
             session.is_open_told = True
             try:
                 session.connect(self._context.aeron)
-            except (RegistrationError, ValueError) as error:
+            except (RegistrationError, ChannelUriError) as error:
                 self._context.reporter.error(error, "response channel")
             self._show(session)
         self._tell_steady()

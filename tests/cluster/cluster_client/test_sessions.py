@@ -105,6 +105,15 @@ def test_a_client_waits_sends_claims_and_iterates(node: Node, aeron: Aeron) -> N
         assert heard == [b"third"]
 
 
+def test_what_an_abandoned_iteration_has_not_given_stays(node: Node, aeron: Aeron) -> None:
+    with AeronCluster(aeron, **options(node)) as cluster:
+        for number in range(20):
+            cluster.send(b"%d" % number)
+        time.sleep(0.5)  # so that several messages come at once
+        found = [next(iter(cluster.messages())).data for _ in range(20)]
+        assert found == [b"%d" % number for number in range(20)]
+
+
 def test_a_service_may_end_the_session(node: Node, aeron: Aeron) -> None:
     with AeronCluster(aeron, **options(node)) as cluster:
         cluster.send(b"close")

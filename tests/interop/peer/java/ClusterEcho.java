@@ -1,5 +1,6 @@
 import io.aeron.ExclusivePublication;
 import io.aeron.Image;
+import io.aeron.Publication;
 import io.aeron.cluster.codecs.CloseReason;
 import io.aeron.cluster.service.ClientSession;
 import io.aeron.cluster.service.Cluster;
@@ -10,7 +11,7 @@ import org.agrona.ExpandableArrayBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * A service that sends each message back and counts them; the count is its state. Some messages ask for more:
+ * A service that sends each message back and counts them, and timers as thousands; the count is its state. Some messages ask for more:
  * "close", "count", "timer ID MILLIS", "cancel ID", "offer TEXT".
  */
 public final class ClusterEcho implements ClusteredService
@@ -78,14 +79,12 @@ public final class ClusterEcho implements ClusteredService
             }
         }
         count++;
-        while (session.offer(buffer, offset, length) < 0)
-        {
-            cluster.idleStrategy().idle();
-        }
+        offer(session, buffer, offset, length);
     }
 
     public void onTimerEvent(final long correlationId, final long timestamp)
     {
+        count += 1000;
         tellAll("timer " + correlationId);
     }
 
@@ -112,9 +111,16 @@ public final class ClusterEcho implements ClusteredService
     private void tell(final ClientSession session, final String text)
     {
         final UnsafeBuffer buffer = new UnsafeBuffer(text.getBytes());
-        while (session.offer(buffer, 0, buffer.capacity()) < 0)
+        offer(session, buffer, 0, buffer.capacity());
+    }
+
+    private void offer(final ClientSession session, final DirectBuffer buffer, final int offset, final int length)
+    {
+        long result = session.offer(buffer, offset, length);
+        while (Publication.BACK_PRESSURED == result || Publication.ADMIN_ACTION == result)
         {
             cluster.idleStrategy().idle();
+            result = session.offer(buffer, offset, length);
         }
     }
 
