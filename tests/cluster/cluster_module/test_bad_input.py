@@ -60,7 +60,7 @@ def ingress(aeron: Aeron, node: Node) -> Iterator[ExclusivePublication]:
         yield publication
 
 
-def echo(cluster: AeronCluster) -> None:
+def check_echo(cluster: AeronCluster) -> None:
     text = b"%d" % time.monotonic_ns()
     cluster.send(text)
     assert next(iter(cluster.messages())).data == text
@@ -75,8 +75,8 @@ def test_random_bytes(cluster: AeronCluster, ingress: ExclusivePublication, node
     for number in range(3000):
         ingress.send(dice.randbytes(dice.choice((0, 1, 7, 8, 9, 31, 32, 33, 200, 5000))))
         if number % 500 == 0:
-            echo(cluster)
-    echo(cluster)
+            check_echo(cluster)
+    check_echo(cluster)
     assert len(errors(node)) < 20
 
 
@@ -95,7 +95,7 @@ def test_every_message_cut_and_longer_and_of_other_versions(
                 ingress.send(whole[:length])
         ingress.send(b"\xff\xff" + header[2:] + b"\x6f\x00\x10\x00" + dice.randbytes(40))
         ingress.send(b"\x00\x00" + header[2:] + b"\x6f\x00\x10\x00" + dice.randbytes(40))
-    echo(cluster)
+    check_echo(cluster)
 
 
 def test_messages_of_other_sessions_and_terms(
@@ -123,7 +123,7 @@ def test_messages_of_other_sessions_and_terms(
             request_type=AdminRequestType.SNAPSHOT,
         ).encode()
     )
-    echo(cluster)  # and neither "text" nor "stale" came before
+    check_echo(cluster)  # and neither "text" nor "stale" came before
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_response_channel_that_cannot_be_used(
             correlation_id=9, response_stream_id=102, response_channel=channel
         ).encode()
     )
-    echo(cluster)
+    check_echo(cluster)
     assert node.process.running
 
 
@@ -155,15 +155,15 @@ def test_a_flood_of_connects(
             ).encode()
         )
         if number % 300 == 0:
-            echo(cluster)
-    echo(cluster)
+            check_echo(cluster)
+    check_echo(cluster)
     publications = [info for info in aeron.counters.infos() if info.label.startswith("pub-pos")]
     assert len(publications) < 1100
     with pytest.raises(ClusterError, match="concurrent session limit"):
         AeronCluster(aeron, ingress_channel="aeron:ipc", egress_channel="aeron:ipc")
     end = time.monotonic() + 10
     while True:  # those that never listened are gone after the session timeout of 2 s
-        echo(cluster)
+        check_echo(cluster)
         try:
             AeronCluster(aeron, ingress_channel="aeron:ipc", egress_channel="aeron:ipc").close()
             break
@@ -180,12 +180,12 @@ def test_a_client_that_never_reads(cluster: AeronCluster, node: Node, aeron: Aer
         for _ in range(10):
             deaf.offer(b"x" * 20_000)  # more than fits into a log that nobody reads
         time.sleep(0.5)
-    echo(cluster)
+    check_echo(cluster)
 
 
 def test_a_node_that_stood_still_loses_no_session(cluster: AeronCluster, node: Node) -> None:
     """Longer than the session timeout of 2 s; the client says meanwhile that it is there."""
-    echo(cluster)
+    check_echo(cluster)
     os.kill(node.process.pid, signal.SIGSTOP)
     try:
         end = time.monotonic() + 4
@@ -194,13 +194,13 @@ def test_a_node_that_stood_still_loses_no_session(cluster: AeronCluster, node: N
             time.sleep(0.1)
     finally:
         os.kill(node.process.pid, signal.SIGCONT)
-    echo(cluster)
+    check_echo(cluster)
 
 
 def test_an_oversized_payload_is_refused_by_the_client(cluster: AeronCluster) -> None:
     with pytest.raises(ValueError, match="longer than|exceeds|maximum"):
         cluster.offer(b"x" * (17 << 20))
-    echo(cluster)
+    check_echo(cluster)
 
 
 def test_the_reference_s_tool_reads_the_errors(node: Node) -> None:
