@@ -12,6 +12,7 @@ from aerolog.cluster.client.options import parse_endpoints
 from aerolog.cluster.errors import ClusterError, SessionClosedError
 from aerolog.cluster.protocol import (
     SCHEMA,
+    SESSION_HEADER_LENGTH,
     AdminRequest,
     AdminResponse,
     EventCode,
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from aerolog.transport.protocol.sbe import Buffer
 
 FRAGMENT_LIMIT: Final = 10
-#: Bytes before the application's own in each message: the SBE header and SessionMessageHeader.
-SESSION_HEADER_LENGTH: Final = HEADER_LENGTH + SessionMessageHeader.LAYOUT.block_length
 _SESSION_HEADER: Final = struct.Struct("<qqq")
 #: A client waits for a new leader so many times the heartbeat timeout that it was told.
 _LEADER_PATIENCE: Final = 2

@@ -61,6 +61,10 @@ class ClusterMarkFile(MarkFile[MarkFileHeader]):
         """The highest term of an election, -1 without one; 1.51.0 keeps it in node-state.dat."""
         return self.mapped.load_i64(self.offset_of("candidate_term_id"))
 
+    def set_member_id(self, member_id: int) -> None:
+        """Store the member, which a service learns only when it joins a log."""
+        self.mapped.store_i32(self.offset_of("member_id"), member_id)
+
     def terminated(self) -> None:
         """Show that the owner ended in good order; the version stays."""
         if self.is_owned:

@@ -17,11 +17,11 @@ from aerolog.cluster.module.sessions import Sessions
 from aerolog.cluster.module.snapshots import check_time_unit, load_snapshot, write_snapshot
 from aerolog.cluster.module.steady_agent import SteadyAgent
 from aerolog.cluster.protocol import (
-    HEADER_LENGTH,
     MODULE_SNAPSHOT_TYPE_ID,
     NULL_VALUE,
     SCHEMA,
     SCHEMA_ID,
+    SESSION_HEADER_LENGTH,
     AdminRequest,
     CancelTimer,
     ChallengeResponse,
@@ -64,7 +64,6 @@ STANDSTILL_NS: Final = 500_000_000
 LINGER_NS: Final = 60_000
 _FLOW_STEPS: Final = 10
 _INGRESS_LIMIT: Final = 10
-_SESSION_HEADER_LENGTH: Final = HEADER_LENGTH + SessionMessageHeader.LAYOUT.block_length
 _UNITS: Final = {"MILLIS": 1_000_000, "MICROS": 1_000, "NANOS": 1}
 
 
@@ -383,7 +382,7 @@ class ModuleAgent(SteadyAgent):
 
     def _is_for_the_log(self, data: bytes) -> bool:
         """Return whether the native part writes a message into the log."""
-        if len(data) < _SESSION_HEADER_LENGTH:
+        if len(data) < SESSION_HEADER_LENGTH:
             return False
         block_length = int.from_bytes(data[:2], "little")
         template_id = int.from_bytes(data[2:4], "little")
@@ -443,7 +442,7 @@ class ModuleAgent(SteadyAgent):
     def _on_service_message(self, session_id: int, data: bytes) -> None:
         if not 0 <= session_id < len(self._state.pending):
             raise ClusterError(f"message of service {session_id}, which the node does not have")
-        self._state.pending[session_id].add(data[_SESSION_HEADER_LENGTH:])
+        self._state.pending[session_id].add(data[SESSION_HEADER_LENGTH:])
 
     def _on_members_query(self, query: ClusterMembersQuery) -> None:
         context = self._context

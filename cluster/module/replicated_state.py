@@ -10,9 +10,9 @@ from aerolog.cluster.module.pending_messages import PendingMessages, service_of
 from aerolog.cluster.module.session import Session
 from aerolog.cluster.module.timers import Timers
 from aerolog.cluster.protocol import (
-    HEADER_LENGTH,
     NULL_VALUE,
     SCHEMA,
+    SESSION_HEADER_LENGTH,
     ClusterAction,
     ClusterActionRequest,
     ClusterSession,
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from aerolog.cluster.module.module_context import ModuleContext
     from aerolog.cluster.module.sessions import Sessions
-
-_SESSION_HEADER_LENGTH = HEADER_LENGTH + SessionMessageHeader.LAYOUT.block_length
 
 
 class ReplicatedState:
@@ -181,5 +179,5 @@ class ReplicatedState:
                     )
             case SessionMessageHeader():
                 self._pending_of(message.cluster_session_id).restore_message(
-                    message.cluster_session_id, data[_SESSION_HEADER_LENGTH:]
+                    message.cluster_session_id, data[SESSION_HEADER_LENGTH:]
                 )

@@ -80,6 +80,7 @@ from aerolog.cluster.protocol.service_messages import (
     ServiceTerminationPosition,
 )
 from aerolog.cluster.protocol.session_messages import (
+    SESSION_HEADER_LENGTH,
     AdminRequest,
     AdminResponse,
     Challenge,
@@ -131,6 +132,7 @@ __all__ = [
     "SCHEMA_ID",
     "SCHEMA_VERSION",
     "SERVICE_SNAPSHOT_TYPE_ID",
+    "SESSION_HEADER_LENGTH",
     "AddPassiveMember",
     "AdminRequest",
     "AdminRequestType",

@@ -1,6 +1,6 @@
 """Messages between a client and the cluster, ingress and egress (spec cluster 7, 8)."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from aerolog.cluster.protocol.schema import (
     CLIENT_PROTOCOL_VERSION,
@@ -10,6 +10,7 @@ from aerolog.cluster.protocol.schema import (
     message,
 )
 from aerolog.transport.protocol.sbe import (
+    HEADER_LENGTH,
     NULL_INT64,
     Int32,
     Int64,
@@ -32,6 +33,10 @@ class SessionMessageHeader(Message):
     leadership_term_id: Int64
     cluster_session_id: Int64
     timestamp: Int64 = 0
+
+
+#: Bytes before the application's own in each message: the SBE header and SessionMessageHeader.
+SESSION_HEADER_LENGTH: Final = HEADER_LENGTH + SessionMessageHeader.LAYOUT.block_length
 
 
 @message(2)

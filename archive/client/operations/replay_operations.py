@@ -145,6 +145,7 @@ class ReplayOperations(ArchiveClientBase):
         start: int | None = None,
         stop: int | None = None,
         *,
+        stream_id: int = REPLAY_STREAM_ID,
         timeout: float | None = 10.0,
     ) -> Parts[Message]:
         """The messages of a recording from one position to another.
@@ -153,6 +154,7 @@ class ReplayOperations(ArchiveClientBase):
             recording_id: the recording to read.
             start: a position at which a message begins; None is the start of the recording.
             stop: the position at which to end; None is the end of what is recorded now.
+            stream_id: the stream that the archive publishes on.
             timeout: seconds without a message after which the iteration ends in an error.
 
         Raises:
@@ -171,7 +173,8 @@ class ReplayOperations(ArchiveClientBase):
         if begin is None or end is None or begin >= end:
             return
         conversation = self.conversation
-        replay = ArchiveReplay(conversation, ReplayParams(recording_id, begin, end - begin))
+        params = ReplayParams(recording_id, begin, end - begin)
+        replay = ArchiveReplay(conversation, params, stream_id=stream_id)
         with (yield from replay.open()) as subscription:
             deadline = conversation.deadline_ns(timeout)
             while True:

@@ -44,13 +44,23 @@ def free_ports(count: int) -> list[int]:
 
 
 @contextmanager
-def java_node(folder: Path, ingress: str, authenticator: str = "-") -> Iterator[Node]:
+def java_node(
+    folder: Path, ingress: str, authenticator: str = "-", elsewhere: int = 0
+) -> Iterator[Node]:
+    """The reference's driver, archive and consensus module in one process.
+
+    Args:
+        folder: where ``cluster`` and ``archive`` are, or will be.
+        ingress: the ingress channel.
+        authenticator: the class of an authenticator supplier.
+        elsewhere: how many services run in containers of their own; 0 for an echo service here.
+    """
     aeron_dir = tempfile.mkdtemp(prefix="aeron-cluster-", dir="/dev/shm")
     places = [f"localhost:{port}" for port in free_ports(5)]
     members = f"0,{','.join(places)}"
     command = toolchain().command(
         "ClusterNode", str(folder), f"{aeron_dir}/aeron", members, ingress, authenticator,
-        properties={},
+        str(elsewhere), properties={},
     )  # fmt: skip
     node = ServerProcess("java-cluster-node", command)
     try:

@@ -8,7 +8,7 @@ import io.aeron.driver.MediaDriver;
 import io.aeron.driver.ThreadingMode;
 
 /**
- * A node of a cluster of one member with an echo service, until its input ends.
+ * A node of a cluster of one member with an echo service or with services elsewhere, until its input ends.
  */
 public final class ClusterNode
 {
@@ -17,8 +17,8 @@ public final class ClusterNode
     }
 
     /**
-     * @param args the node's folder, the driver's directory, the members, the ingress channel, and the authenticator
-     *             supplier or {@code -}.
+     * @param args the node's folder, the driver's directory, the members, the ingress channel, the authenticator
+     *             supplier or {@code -}, and how many services run elsewhere, 0 for an echo service here.
      * @throws Exception on any failure.
      */
     @SuppressWarnings("try")
@@ -26,6 +26,7 @@ public final class ClusterNode
     {
         final String folder = args[0];
         final String aeronDir = args[1];
+        final int elsewhere = Integer.parseInt(args[5]);
         final AeronArchive.Context archiveClient = new AeronArchive.Context()
             .aeronDirectoryName(aeronDir)
             .controlRequestChannel("aeron:ipc")
@@ -34,6 +35,7 @@ public final class ClusterNode
             .aeronDirectoryName(aeronDir)
             .clusterMembers(args[2])
             .clusterMemberId(0)
+            .serviceCount(Math.max(1, elsewhere))
             .ingressChannel(args[3])
             .isIpcIngressAllowed(true)
             .replicationChannel("aeron:udp?endpoint=localhost:0")
@@ -58,7 +60,7 @@ public final class ClusterNode
                     .recordingEventsEnabled(false)
                     .threadingMode(ArchiveThreadingMode.SHARED),
                 module);
-            ClusteredServiceContainer container = ClusteredServiceContainer.launch(
+            ClusteredServiceContainer container = elsewhere > 0 ? null : ClusteredServiceContainer.launch(
                 new ClusteredServiceContainer.Context()
                     .aeronDirectoryName(aeronDir)
                     .archiveContext(archiveClient.clone())

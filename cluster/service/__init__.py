@@ -1,0 +1,29 @@
+"""Clustered services: the container, and what a service sees of its cluster (spec cluster 11)."""
+
+from aerolog.cluster.errors import ActiveClusterError, ClusterError
+from aerolog.cluster.service.client_session import ClientSession, UnsentClaim
+from aerolog.cluster.service.cluster import Cluster, Role
+from aerolog.cluster.service.clustered_service import (
+    ClusteredService,
+    Serializer,
+    SessionMessage,
+)
+from aerolog.cluster.service.options import ServiceContainerOptions
+from aerolog.cluster.service.service_container import ServiceContainer
+from aerolog.cluster.service.snapshot_file import SnapshotReader, SnapshotWriter
+
+__all__ = [
+    "ActiveClusterError",
+    "ClientSession",
+    "Cluster",
+    "ClusterError",
+    "ClusteredService",
+    "Role",
+    "Serializer",
+    "ServiceContainer",
+    "ServiceContainerOptions",
+    "SessionMessage",
+    "SnapshotReader",
+    "SnapshotWriter",
+    "UnsentClaim",
+]

@@ -1,0 +1,558 @@
+"""The agent that runs a service: it follows the log and talks to the consensus module.
+
+Spec cluster 11, 12, 16 to 18.
+"""
+
+from __future__ import annotations
+
+import struct
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.protocol import (
+    CLUSTER_ACTION_FLAGS_STANDBY_SNAPSHOT,
+    NULL_POSITION,
+    NULL_VALUE,
+    SCHEMA,
+    CancelTimer,
+    CloseReason,
+    CloseSession,
+    ClusterAction,
+    ClusterActionRequest,
+    ClusterTimeUnit,
+    JoinLog,
+    NewLeadershipTermEvent,
+    RequestServiceAck,
+    ScheduleTimer,
+    ServiceAck,
+    ServiceTerminationPosition,
+    SessionCloseEvent,
+    SessionMessageHeader,
+    SessionOpenEvent,
+    TimerEvent,
+    semantic_version_major,
+    semantic_version_text,
+)
+from aerolog.cluster.service.client_session import ClientSession
+from aerolog.cluster.service.cluster import Cluster, Role
+from aerolog.cluster.service.clustered_service import ClusteredService, SessionMessage
+from aerolog.cluster.service.log_reader import LogReader
+from aerolog.cluster.service.service_snapshot import load_snapshot, take_snapshot
+from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.concurrent.agent import Agent
+from aerolog.transport.concurrent.agent_runner import AgentTerminated
+from aerolog.transport.concurrent.idle import idle_strategy
+from aerolog.transport.errors import MessageFormatError, ResourceClosedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from typing_extensions import Buffer
+
+    from aerolog.cluster.files import ClusterMarkFile
+    from aerolog.cluster.protocol import Message
+    from aerolog.cluster.service.options import ServiceContainerOptions
+    from aerolog.cluster.service.service_counters import ServiceCounters
+    from aerolog.transport.client import Aeron, Image
+
+COMMIT_POSITION_TYPE_ID: Final = 203
+RECOVERY_STATE_TYPE_ID: Final = 204
+#: Key of the recovery state: term id, log position, timestamp, cluster id, number of services; a
+#: recording id for each service follows.
+_RECOVERY_KEY: Final = struct.Struct("<qqqii")
+_CLUSTER_KEY: Final = struct.Struct("<i")
+_MARK_INTERVAL_NS: Final = 1_000_000_000
+_CONTROL_LIMIT: Final = 10
+#: Version 0.0.1 of an application that says nothing else.
+APP_VERSION: Final = 1
+
+
+class ServiceAgent(Agent):
+    """Runs one service.
+
+    Attributes:
+        time: the cluster's time, from the event that is processed.
+        log_position: the log's position behind it.
+        sessions: the open sessions by their ids.
+        is_answering: whether messages to clients are sent: by the leader, if configured.
+        has_batches: whether the service takes messages in batches.
+        stopping: set to end the agent.
+        is_started: whether the service was started.
+        is_terminated: whether it ended because the consensus module asked for it.
+        app_version: the application's version, whose major number snapshots and terms must have.
+        on_end: called when the agent has ended.
+    """
+
+    def __init__(
+        self,
+        service: ClusteredService,
+        options: ServiceContainerOptions,
+        aeron: Aeron,
+        mark_file: ClusterMarkFile,
+        counters: ServiceCounters,
+        report: Callable[[BaseException], object],
+    ) -> None:
+        super().__init__(options.name)
+        self.options = options
+        self.aeron = aeron
+        self.clock = options.clock
+        self.report = report
+        self.time = 0
+        self.time_unit = ClusterTimeUnit.NULL
+        self.log_position = NULL_POSITION
+        self.leadership_term_id = NULL_VALUE
+        self.member_id = NULL_VALUE
+        self.role = Role.FOLLOWER
+        self.sessions: dict[int, ClientSession] = {}
+        self.is_answering = False
+        self._on_messages: Callable[[Sequence[SessionMessage]], None] | None = getattr(
+            service, "on_session_messages", None
+        )
+        self.has_batches = self._on_messages is not None
+        self.stopping = False
+        self.is_started = False
+        self.is_terminated = False
+        self.app_version = APP_VERSION
+        self.on_end: Callable[[], object] = lambda: None
+        self._batch: list[SessionMessage] = []
+        self._service = service
+        self._cluster = Cluster(self)
+        self._mark_file = mark_file
+        self._counters = counters
+        self._idle = idle_strategy(options.idle_strategy)
+        self._callback = ""
+        self._in_batch = False
+        self._log: LogReader | None = None
+        self._next_log: JoinLog | None = None
+        self._termination_position = NULL_POSITION
+        self._requested_ack = NULL_POSITION
+        self._ack_id = 0
+        self._commit_position_id = -1
+        self._next_beat_ns = self.clock.now_ns() + _MARK_INTERVAL_NS
+        self._cycle_start_ns = 0
+        self._to_module = aeron.add_publication(
+            options.control_channel, options.consensus_module_stream_id
+        )
+        self._from_module = aeron.add_subscription(
+            options.control_channel, options.service_stream_id
+        )
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def on_start(self) -> None:
+        """Wait for the consensus module, load the snapshot if there is one, and start the service.
+
+        Raises:
+            AgentTerminated: the container was closed meanwhile.
+        """
+        recovery = self._await_counter(RECOVERY_STATE_TYPE_ID, at=_RECOVERY_KEY.size - 8)
+        self._commit_position_id = self._await_counter(COMMIT_POSITION_TYPE_ID)
+        self.sessions.clear()
+        try:
+            self._recover(self.aeron.counters[recovery].key)
+        except BaseException:
+            if not self.stopping:
+                self._acknowledge(NULL_VALUE)
+            raise
+        self.is_started = True
+        self._acknowledge(self.aeron.client_id)
+        self._mark_file.ready()
+
+    def _recover(self, key: bytes) -> None:
+        term_id, position, timestamp, _, count = _RECOVERY_KEY.unpack_from(key)
+        service_id = self.options.service_id
+        self.leadership_term_id, self.log_position, self.time = term_id, position, timestamp
+        self._service.cluster = self._cluster
+        if term_id == NULL_VALUE:
+            self.log_position = max(position, 0)
+            with self._during("on_start"):
+                self._service.on_start(self._cluster, None)
+            return
+        if service_id >= count:
+            raise ClusterError(
+                f"the snapshot is of {count} services, it has none of service {service_id}"
+            )
+        (recording_id,) = struct.unpack_from("<q", key, _RECOVERY_KEY.size + 8 * service_id)
+        with load_snapshot(self, recording_id) as reader, self._during("on_start"):
+            self._service.on_start(self._cluster, reader)
+
+    def _await_counter(self, type_id: int, at: int = 0) -> int:
+        """Wait for the counter of the cluster that has a type; its id."""
+        cluster = _CLUSTER_KEY.pack(self.options.cluster_id)
+        while True:
+            for info in self.aeron.counters.infos():
+                if info.type_id == type_id and info.key[at : at + len(cluster)] == cluster:
+                    return info.counter_id
+            self.idle(0)
+
+    def control(self) -> int:
+        """Run one duty cycle; returns a work count."""
+        now_ns = self.clock.now_ns()
+        self._counters.on_cycle(now_ns)
+        if self.aeron.closed:
+            raise AgentTerminated("the transport client is closed") from self.aeron.close_reason
+        work = self._tend(now_ns)
+        work += self._poll_module()
+        log = self._log
+        if log is None:
+            if self._next_log is not None:
+                self._join(self._next_log)
+                work += 1
+        else:
+            done = log.is_done
+            found = log.poll(self.aeron.conductor.counters.counter_value(self._commit_position_id))
+            if found == 0 and done:
+                self._leave_log(log)
+                found = 1
+            work += found
+        if self._requested_ack != NULL_POSITION and self.log_position >= self._requested_ack:
+            self._requested_ack = NULL_POSITION
+            self._acknowledge(NULL_VALUE)
+        if self._termination_position != NULL_POSITION:
+            self._check_termination()
+        with self._during("do_background_work"):
+            return work + self._service.do_background_work(now_ns)
+
+    def _tend(self, now_ns: int) -> int:
+        """Give a sign of life once a second."""
+        if now_ns - self._next_beat_ns < 0:
+            return 0
+        self._next_beat_ns = now_ns + _MARK_INTERVAL_NS
+        self._mark_file.beat()
+        return 1
+
+    def idle(self, work_count: int = 0) -> None:
+        """Wait a little.
+
+        Raises:
+            AgentTerminated: the container is being closed, or has lost its driver.
+        """
+        if self.stopping:
+            raise AgentTerminated("the container is closed")
+        if self.aeron.closed:
+            raise AgentTerminated("the transport client is closed") from self.aeron.close_reason
+        self._tend(self.clock.now_ns())
+        self._idle(work_count)
+
+    def on_close(self) -> None:
+        """Leave the log and the streams."""
+        try:
+            if self.is_started and not self.is_terminated:
+                with self._during("on_terminate"):
+                    self._service.on_terminate(self._cluster)
+        finally:
+            if self._log is not None:
+                self._log.close()
+            self._disconnect()
+            self._from_module.close()
+            self._to_module.close()
+            self.on_end()
+
+    # -- the consensus module --------------------------------------------------------------------
+
+    def _poll_module(self) -> int:
+        messages = self._from_module.poll_messages(_CONTROL_LIMIT)
+        for received in messages:
+            try:
+                message = SCHEMA.decode(received.data)
+            except MessageFormatError as error:
+                self.report(error)
+                continue
+            match message:
+                case JoinLog():
+                    self._next_log = message
+                case ServiceTerminationPosition():
+                    self._termination_position = message.log_position
+                case RequestServiceAck():
+                    self._requested_ack = message.log_position
+        return len(messages)
+
+    def _send(self, message: Message) -> None:
+        """Send a message to the consensus module, and wait until there is room for it."""
+        data = message.encode()
+        while (result := self._to_module.offer(data)) <= 0:
+            if result in {OfferStatus.CLOSED, OfferStatus.MAX_POSITION_EXCEEDED}:
+                raise ResourceClosedError(f"the consensus module is gone: {result!r}")
+            self.idle(0)
+
+    def _acknowledge(self, relevant_id: int) -> None:
+        self._send(
+            ServiceAck(
+                log_position=self.log_position,
+                timestamp=self.time,
+                ack_id=self._ack_id,
+                relevant_id=relevant_id,
+                service_id=self.options.service_id,
+            )
+        )
+        self._ack_id += 1
+
+    def _check_termination(self) -> None:
+        position = self._termination_position
+        if self.log_position < position:
+            return
+        if self.log_position > position:
+            self.report(
+                ClusterError(
+                    f"service terminate: logPosition={self.log_position} > terminationPosition="
+                    f"{position}"
+                )
+            )
+        self._termination_position = NULL_POSITION
+        self.is_terminated = True
+        try:
+            with self._during("on_terminate"):
+                self._service.on_terminate(self._cluster)
+        except Exception as error:  # noqa: BLE001 - the module waits for the acknowledgement
+            self.report(error)
+        self._acknowledge(NULL_VALUE)
+        raise AgentTerminated("the consensus module has asked for the end")
+
+    # -- the log ---------------------------------------------------------------------------------
+
+    def _join(self, event: JoinLog) -> None:
+        self._next_log = None
+        role = Role(event.role)
+        if role is not Role.LEADER:
+            self._disconnect()
+        if event.log_position != self.log_position:
+            raise ClusterError(
+                f"JoinLog at position {event.log_position}, the service is at {self.log_position}"
+            )
+        subscription = self.aeron.add_subscription(event.log_channel, event.log_stream_id)
+        try:
+            image = subscription.image(event.log_session_id)
+            while image is None:
+                self.idle(0)
+                image = subscription.image(event.log_session_id)
+            self._check_joined(image)
+            self._acknowledge(NULL_VALUE)
+        except BaseException:
+            subscription.close()
+            raise
+        self.member_id = event.member_id
+        self._mark_file.set_member_id(event.member_id)
+        self._log = LogReader(self, subscription, image, event.max_log_position)
+        self.is_answering = role is Role.LEADER and self.options.service_responder
+        if self.is_answering:
+            for session in self.sessions.values():
+                session.connect()
+        self._set_role(role)
+
+    def _check_joined(self, image: Image) -> None:
+        if image.join_position != self.log_position:
+            raise ClusterError(
+                f"the log was joined at {image.join_position}, the service is at"
+                f" {self.log_position}"
+            )
+
+    def _leave_log(self, log: LogReader) -> None:
+        self.log_position = max(log.image.position, self.log_position)
+        self._log = None
+        log.close()
+        self._disconnect()
+        self._set_role(Role.FOLLOWER)
+
+    def _disconnect(self) -> None:
+        self.is_answering = False
+        for session in self.sessions.values():
+            session.disconnect()
+
+    def _set_role(self, role: Role) -> None:
+        if role is self.role:
+            return
+        self.role = role
+        with self._during("on_role_change"):
+            self._service.on_role_change(role)
+
+    def on_session_message(
+        self, session_id: int, timestamp: int, data: memoryview | bytes, position: int
+    ) -> None:
+        """Hand a message to the service, or put it into the batch."""
+        self.log_position = position
+        self.time = timestamp
+        session = self.sessions.get(session_id)
+        if self.has_batches:
+            self._batch.append(SessionMessage(session, timestamp, bytes(data), position))
+        else:
+            self._service.on_session_message(session, timestamp, data)  # type: ignore[arg-type]
+
+    def end_batch(self) -> None:
+        """Hand the batch to the service."""
+        if self._batch and self._on_messages is not None:
+            batch, self._batch = self._batch, []
+            self._in_batch = True
+            try:
+                self._on_messages(batch)
+            finally:
+                self._in_batch = False
+
+    def on_event(self, event: Message, position: int) -> None:
+        """Process what is no message of a session."""
+        self.end_batch()
+        self.log_position = position
+        if isinstance(event, _TIMED):
+            self.time = event.timestamp
+        match event:
+            case TimerEvent():
+                self._service.on_timer(event.correlation_id, event.timestamp)
+            case SessionOpenEvent():
+                self._on_session_open(event)
+            case SessionCloseEvent():
+                self._on_session_close(event)
+            case ClusterActionRequest():
+                is_standby = event.flags & CLUSTER_ACTION_FLAGS_STANDBY_SNAPSHOT
+                if event.action == ClusterAction.SNAPSHOT and not is_standby:
+                    self._take_snapshot()
+            case NewLeadershipTermEvent():
+                self._on_new_term(event)
+
+    def _on_session_open(self, event: SessionOpenEvent) -> None:
+        session = self.add_session(
+            event.cluster_session_id,
+            event.response_stream_id,
+            event.response_channel,
+            event.encoded_principal,
+        )
+        if self.is_answering:
+            session.connect()
+        self._service.on_session_open(session, event.timestamp)
+
+    def add_session(
+        self, session_id: int, stream_id: int, channel: str, principal: bytes
+    ) -> ClientSession:
+        """Add an open session.
+
+        Raises:
+            ClusterError: there is one with this id.
+        """
+        if session_id in self.sessions:
+            raise ClusterError(f"clashing open session: {session_id}")
+        session = ClientSession(self, session_id, stream_id, channel, principal)
+        self.sessions[session_id] = session
+        return session
+
+    def _on_session_close(self, event: SessionCloseEvent) -> None:
+        session = self.sessions.pop(event.cluster_session_id, None)
+        if session is None:
+            raise ClusterError(f"unknown session {event.cluster_session_id} is closed")
+        session.disconnect()
+        self._service.on_session_close(session, event.timestamp, CloseReason(event.close_reason))
+
+    def check_app_version(self, version: int) -> None:
+        """Check that the version of a snapshot or a term is the application's.
+
+        Raises:
+            AgentTerminated: its major number is another one.
+        """
+        if semantic_version_major(version) != semantic_version_major(self.app_version):
+            raise AgentTerminated(
+                f"incompatible version: {semantic_version_text(self.app_version)} log="
+                f"{semantic_version_text(version)}"
+            )
+
+    def _on_new_term(self, event: NewLeadershipTermEvent) -> None:
+        self.check_app_version(event.app_version)
+        self.leadership_term_id = event.leadership_term_id
+        self.time_unit = ClusterTimeUnit(event.time_unit)
+        self._service.on_new_leadership_term(event)
+
+    def _take_snapshot(self) -> None:
+        begin_ns = self.clock.now_ns()
+        recording_id = take_snapshot(self, self._service.on_take_snapshot)
+        self._counters.on_snapshot(self.clock.now_ns() - begin_ns)
+        self._acknowledge(recording_id)
+
+    # -- requests of the service -----------------------------------------------------------------
+
+    @contextmanager
+    def _during(self, callback: str) -> Iterator[None]:
+        """Refuse requests meanwhile: members would not make them at one place of the log."""
+        self._callback = callback
+        try:
+            yield
+        finally:
+            self._callback = ""
+
+    def check_callback(self, request: str) -> None:
+        """Check that an event of the log is processed.
+
+        Raises:
+            ClusterError: none is.
+        """
+        if self._callback:
+            raise ClusterError(
+                f"{request} is not allowed in {self._callback}: only where an event of the log is"
+                " processed"
+            )
+
+    def check_single(self, name: str, field: str) -> None:
+        """Check that events are processed one by one.
+
+        Raises:
+            ClusterError: a batch is processed.
+        """
+        if self._in_batch:
+            raise ClusterError(
+                f"cluster.{name} is not known in on_session_messages: use the {field} of each"
+                " message"
+            )
+
+    def egress_header(self, session_id: int) -> bytes:
+        """The header of a message to a session."""
+        return SessionMessageHeader(
+            leadership_term_id=self.leadership_term_id,
+            cluster_session_id=session_id,
+            timestamp=self.time,
+        ).encode()
+
+    def schedule_timer(self, correlation_id: int, deadline: int) -> None:
+        """Schedule a timer."""
+        self.check_callback("a timer")
+        self._send(ScheduleTimer(correlation_id=correlation_id, deadline=deadline))
+
+    def cancel_timer(self, correlation_id: int) -> None:
+        """Take a timer back."""
+        self.check_callback("a timer")
+        self._send(CancelTimer(correlation_id=correlation_id))
+
+    def session(self, session_id: int) -> ClientSession:
+        """An open session.
+
+        Raises:
+            ClusterError: there is no such session.
+        """
+        session = self.sessions.get(session_id)
+        if session is None:
+            raise ClusterError(f"unknown clusterSessionId: {session_id}")
+        return session
+
+    def close_session(self, session: ClientSession) -> bool:
+        """Ask for a session's end."""
+        self.check_callback("the end of a session")
+        self.session(session.session_id)
+        if session.is_closing:
+            return False
+        self._send(CloseSession(cluster_session_id=session.session_id))
+        session.is_closing = True
+        return True
+
+    def offer_to_log(self, parts: Iterable[Buffer]) -> int | OfferStatus:
+        """Offer a message to the log; the session id in its header is the service's id."""
+        self.check_callback("an offer to the log")
+        header = SessionMessageHeader(
+            leadership_term_id=self.leadership_term_id,
+            cluster_session_id=self.options.service_id,
+            timestamp=self.time,
+        )
+        return self._to_module.offer_parts((header.encode(), *parts))
+
+
+_TIMED: Final = (
+    TimerEvent,
+    SessionOpenEvent,
+    SessionCloseEvent,
+    ClusterActionRequest,
+    NewLeadershipTermEvent,
+)

@@ -1,0 +1,202 @@
+"""``ServiceContainer``: runs a clustered service beside a consensus module (spec cluster 11)."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.files import ClusterMarkFile, service_mark_name
+from aerolog.cluster.protocol import ClusterComponentType, MarkFileHeader
+from aerolog.cluster.service.options import ServiceContainerOptions
+from aerolog.cluster.service.service_agent import ServiceAgent
+from aerolog.cluster.service.service_counters import ServiceCounters
+from aerolog.transport.client import Aeron
+from aerolog.transport.client.options import LOG, default_aeron_dir
+from aerolog.transport.concurrent.agent_runner import AgentRunner, AgentTerminated
+from aerolog.transport.concurrent.idle import idle_strategy
+from aerolog.transport.memory.cnc import CncFile
+from aerolog.transport.resource import Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.cluster.service.clustered_service import ClusteredService
+    from aerolog.transport.config.sources import Properties
+
+
+class ServiceContainer(Resource):
+    """Runs a service in a thread of this process, from its construction until ``close``.
+
+    It connects to the driver, archive and consensus module of its node. The service starts when the
+    consensus module is there; the constructor does not wait for that.
+
+    Args:
+        service: the service to run.
+        properties: settings by the reference's names; those of the environment when None.
+        on_error: called with each error, besides its entry in the mark file's error log.
+        on_end: called on the service's thread when the service has ended.
+        options: attributes of ServiceContainerOptions: aeron_dir, cluster_dir, cluster_id,
+            service_id, ...
+
+    Raises:
+        ConfigurationError: a setting is invalid.
+        ActiveClusterError: a live container runs the service in that folder.
+        DriverTimeoutError: no driver runs.
+
+    Example:
+        with ServiceContainer(Auction(), cluster_dir="node0/cluster") as container:
+            container.wait()
+    """
+
+    def __init__(
+        self,
+        service: ClusteredService,
+        *,
+        properties: Properties | None = None,
+        on_error: Callable[[BaseException], object] | None = None,
+        on_end: Callable[[], object] | None = None,
+        **options: Any,
+    ) -> None:
+        self.options = ServiceContainerOptions.of(properties=properties, **options)
+        self.aeron_dir = self.options.aeron_dir or default_aeron_dir()
+        self.failure: BaseException | None = None
+        self._on_error = on_error
+        self._on_end = on_end
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._counters: ServiceCounters | None = None
+        self._runner: AgentRunner | None = None
+        self._agent: ServiceAgent | None = None
+        self._mark_file = self._claim()
+        self._error_log = self._mark_file.error_log()
+        try:
+            self.aeron = Aeron(
+                self.aeron_dir,
+                name=self.options.name,
+                on_error=self._report,
+                clock=self.options.clock,
+            )
+        except BaseException:
+            self._mark_file.failed_start()
+            raise
+        try:
+            self._counters = ServiceCounters(self.aeron, self.options)
+            self._agent = ServiceAgent(
+                service, self.options, self.aeron, self._mark_file, self._counters, self._report
+            )
+            self._agent.on_end = self._end
+            self._runner = AgentRunner(
+                self._agent,
+                idle_strategy(self.options.idle_strategy),
+                name=self.options.name,
+                clock=self.options.clock,
+                error_handler=self._on_agent_error,
+            )
+            self._runner.start()
+        except BaseException:
+            self._mark_file.failed_start()
+            self.close()
+            raise
+
+    def _claim(self) -> ClusterMarkFile:
+        options = self.options
+        folder = Path(options.cluster_dir).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        if options.mark_file_dir is not None:
+            Path(options.mark_file_dir).mkdir(parents=True, exist_ok=True)
+        page_size = CncFile.connect(self.aeron_dir, clock=options.clock).header.file_page_size
+        mark_file = ClusterMarkFile.claim(
+            folder,
+            MarkFileHeader(
+                component_type=ClusterComponentType.CONTAINER,
+                start_timestamp=options.clock.now_epoch_ms(),
+                pid=os.getpid(),
+                archive_stream_id=options.archive_stream_id,
+                service_stream_id=options.service_stream_id,
+                consensus_module_stream_id=options.consensus_module_stream_id,
+                ingress_stream_id=-1,
+                member_id=-1,
+                service_id=options.service_id,
+                error_buffer_length=options.service_error_buffer_length,
+                cluster_id=options.cluster_id,
+                aeron_directory=self.aeron_dir,
+                control_channel=options.control_channel,
+                ingress_channel="",
+                service_name=options.name,
+                authenticator="",
+                services_cluster_dir="",
+            ),
+            name=service_mark_name(options.service_id),
+            mark_dir=options.mark_file_dir,
+            clock=options.clock,
+            file_page_size=page_size,
+        )
+        if mark_file.saved_errors is not None:
+            sys.stderr.write(f"WARNING: existing errors saved to: {mark_file.saved_errors}\n")
+        return mark_file
+
+    # -- errors ----------------------------------------------------------------------------------
+
+    def _report(self, error: BaseException) -> None:
+        """Log an error in the mark file, with its traceback, and count it."""
+        with self._lock:
+            self._error_log.record_exception(error)
+            if self._counters is not None and not self._counters.errors.closed:
+                self._counters.errors.add(1)
+        LOG.debug("service container error", exc_info=error)
+        if self._on_error is not None:
+            self._on_error(error)
+
+    def _on_agent_error(self, error: BaseException) -> None:
+        agent = self._agent
+        if agent is None or agent.stopping or agent.is_terminated:
+            return
+        if isinstance(error, AgentTerminated) or not agent.is_started:
+            self.failure = error
+        self._report(error)
+
+    def _end(self) -> None:
+        if self.failure is None:
+            self._mark_file.terminated()
+        else:
+            self._mark_file.failed_start()
+        self._ended.set()
+        if self._on_end is not None:
+            self._on_end()
+
+    # -- life ------------------------------------------------------------------------------------
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the service has not ended."""
+        return not self._ended.is_set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the service ends, as the consensus module asks of it.
+
+        Args:
+            timeout: seconds to wait at most.
+
+        Returns:
+            Whether it has ended.
+
+        Raises:
+            AerologError: it could not start, or has lost its driver.
+        """
+        ended = self._ended.wait(timeout)
+        if ended and self.failure is not None:
+            raise ClusterError(f"the service has ended: {self.failure}") from self.failure
+        return ended
+
+    def close(self) -> None:
+        """End the service, without an acknowledgement, and the transport client."""
+        if self._agent is not None:
+            self._agent.stopping = True
+        if self._runner is not None:
+            self._runner.close()
+        self.aeron.close()
+        self._mark_file.close()

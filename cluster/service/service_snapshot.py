@@ -1,0 +1,143 @@
+"""The snapshot of a service, recorded and replayed by the node's archive (spec cluster 16)."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from aerolog.archive.client import AeronArchive
+from aerolog.archive.client.recording_position import find_by_session
+from aerolog.archive.protocol import SourceLocation
+from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.protocol import (
+    SCHEMA,
+    SERVICE_SNAPSHOT_TYPE_ID,
+    ClientSession,
+    ClusterTimeUnit,
+    SnapshotMark,
+    SnapshotMarker,
+)
+from aerolog.cluster.service.snapshot_file import SnapshotReader, SnapshotWriter
+from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from aerolog.cluster.service.service_agent import ServiceAgent
+    from aerolog.transport.client.publication import ExclusivePublication
+
+
+def take_snapshot(agent: ServiceAgent, write: Callable[[SnapshotWriter], object]) -> int:
+    """Record a snapshot of the service; returns the recording's id.
+
+    Args:
+        agent: the service's agent.
+        write: called to write what the service keeps.
+    """
+    options = agent.options
+    with (
+        AeronArchive(agent.aeron, idle=agent.idle, **options.archive_options()) as archive,
+        agent.aeron.add_exclusive_publication(
+            options.snapshot_channel, options.snapshot_stream_id
+        ) as publication,
+    ):
+        channel = ChannelUri.parse(options.snapshot_channel).replace(
+            session_id=publication.session_id
+        )
+        archive.start_recording(
+            str(channel), options.snapshot_stream_id, SourceLocation.LOCAL, auto_stop=True
+        )
+        while (found := find_by_session(agent.aeron.counters, publication.session_id)) is None:
+            agent.idle(0)
+        counter = agent.aeron.counters[found]
+        recording_id = int.from_bytes(counter.key[:8], "little", signed=True)
+        _write_sessions(agent, publication)
+        writer = SnapshotWriter(
+            lambda data: _offer(agent, publication, data), publication.max_payload_length
+        )
+        write(writer)
+        writer.flush()
+        while counter.value < publication.position:
+            if not counter.is_active:
+                raise ClusterError(f"the recording {recording_id} of the snapshot has ended")
+            archive.check_for_error()
+            agent.idle(0)
+    return recording_id
+
+
+def _write_sessions(agent: ServiceAgent, publication: ExclusivePublication) -> None:
+    marker = SnapshotMarker(
+        type_id=SERVICE_SNAPSHOT_TYPE_ID,
+        log_position=agent.log_position,
+        leadership_term_id=agent.leadership_term_id,
+        mark=SnapshotMark.BEGIN,
+        time_unit=agent.time_unit,
+        app_version=agent.app_version,
+    )
+    _offer(agent, publication, marker.encode())
+    for session in agent.sessions.values():
+        message = ClientSession(
+            cluster_session_id=session.session_id,
+            response_stream_id=session.response_stream_id,
+            response_channel=session.response_channel,
+            encoded_principal=session.principal,
+        )
+        _offer(agent, publication, message.encode())
+    marker.mark = SnapshotMark.END
+    _offer(agent, publication, marker.encode())
+
+
+def _offer(agent: ServiceAgent, publication: ExclusivePublication, data: bytes) -> None:
+    while (result := publication.offer(data)) <= 0:
+        if result in {OfferStatus.CLOSED, OfferStatus.MAX_POSITION_EXCEEDED}:
+            raise ClusterError(f"the snapshot's publication ended: {result!r}")
+        agent.idle(0)
+
+
+@contextmanager
+def load_snapshot(agent: ServiceAgent, recording_id: int) -> Iterator[SnapshotReader]:
+    """Read the sessions of a snapshot into the agent, and give what the service wrote.
+
+    Raises:
+        ClusterError: the recording is no snapshot of a service, or of another version.
+    """
+    options = agent.options
+    with AeronArchive(agent.aeron, idle=agent.idle, **options.archive_options()) as archive:
+        messages = (
+            message.data
+            for message in archive.read(recording_id, stream_id=options.replay_stream_id)
+        )
+        try:
+            _read_sessions(agent, recording_id, messages)
+            yield SnapshotReader(messages)
+        finally:
+            messages.close()
+
+
+def _read_sessions(agent: ServiceAgent, recording_id: int, messages: Iterator[bytes]) -> None:
+    has_begun = False
+    for data in messages:
+        message = SCHEMA.decode(data)
+        if not isinstance(message, SnapshotMarker):
+            if not has_begun:
+                raise ClusterError(f"recording {recording_id} is no snapshot: {message}")
+            if isinstance(message, ClientSession):
+                agent.add_session(
+                    message.cluster_session_id,
+                    message.response_stream_id,
+                    message.response_channel,
+                    message.encoded_principal,
+                )
+            continue
+        if message.type_id != SERVICE_SNAPSHOT_TYPE_ID:
+            raise ClusterError(
+                f"recording {recording_id} is a snapshot of type {message.type_id}, not of type"
+                f" {SERVICE_SNAPSHOT_TYPE_ID}"
+            )
+        if message.mark == SnapshotMark.END:
+            return
+        has_begun = True
+        agent.check_app_version(message.app_version)
+        agent.time_unit = ClusterTimeUnit(message.time_unit)
+    raise ClusterError(f"the snapshot in recording {recording_id} has no end")

@@ -1,0 +1,92 @@
+"""A service like the reference's echo among the peers, and the same one by batches."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from aerolog.cluster.service import ClusteredService
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aerolog.cluster.service import (
+        ClientSession,
+        Cluster,
+        Role,
+        SessionMessage,
+        SnapshotReader,
+        SnapshotWriter,
+    )
+
+_COUNT = struct.Struct("<q")
+
+
+class EchoService(ClusteredService):
+    """Sends each message back and counts them; the count is its state.
+
+    Some messages ask for more: close, count, timer ID MILLIS, cancel ID, offer TEXT, random, raise.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.calls: list[str] = []
+
+    def on_start(self, cluster: Cluster, snapshot: SnapshotReader | None) -> None:
+        self.calls.append("start" if snapshot is None else "start from snapshot")
+        if snapshot is not None:
+            (message,) = snapshot.messages()
+            (self.count,) = _COUNT.unpack(message)
+
+    def on_take_snapshot(self, snapshot: SnapshotWriter) -> None:
+        snapshot.write_message(_COUNT.pack(self.count))
+
+    def on_role_change(self, role: Role) -> None:
+        self.calls.append(role.name)
+
+    def on_terminate(self, cluster: Cluster) -> None:
+        self.calls.append("terminate")
+
+    def on_session_message(
+        self, session: ClientSession | None, timestamp: int, data: memoryview
+    ) -> None:
+        if session is None:
+            self.tell_all(b"offered " + data)
+            return
+        if len(data) < 64 and self.is_command(session, timestamp, bytes(data).decode().split(" ")):
+            return
+        self.count += 1
+        session.send(data)
+
+    def is_command(self, session: ClientSession, timestamp: int, words: list[str]) -> bool:
+        match words:
+            case ["close"]:
+                session.close()
+            case ["count"]:
+                session.send(b"count %d" % self.count)
+            case ["timer", number, millis]:
+                self.cluster.schedule_timer(int(number), timestamp + int(millis))
+            case ["cancel", number]:
+                self.cluster.cancel_timer(int(number))
+            case ["offer", text]:
+                self.cluster.send(text.encode())
+            case ["raise"]:
+                raise ValueError("asked to raise")
+            case _:
+                return False
+        return True
+
+    def on_timer(self, correlation_id: int, timestamp: int) -> None:
+        self.tell_all(b"timer %d" % correlation_id)
+
+    def tell_all(self, data: bytes) -> None:
+        for session in self.cluster.sessions.values():
+            session.send(data)
+
+
+class BatchEchoService(EchoService):
+    """The same service, which takes messages in batches."""
+
+    def on_session_messages(self, messages: Sequence[SessionMessage]) -> None:
+        for message in messages:
+            self.on_session_message(message.session, message.timestamp, memoryview(message.data))
