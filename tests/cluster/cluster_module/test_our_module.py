@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import peer
 import pytest
-from peer.cluster_node import java_service, our_node
+from peer.cluster_node import free_ports, java_service, our_node
 
 from aerolog.cluster.client import (
     AeronCluster,
@@ -238,3 +238,38 @@ def test_a_snapshot_is_not_for_everybody(node: Node, aeron: Aeron) -> None:
         pytest.raises(ClusterError, match="UNAUTHORISED_ACCESS"),
     ):
         cluster.take_snapshot()
+
+
+def test_the_reference_s_echo_service(tmp_path: Path, reference: object) -> None:
+    with (
+        our_node(tmp_path) as node,
+        java_service(node, "io.aeron.samples.cluster.EchoService"),
+        Aeron(node.aeron_dir) as aeron,
+        AeronCluster(aeron, **options(node)) as cluster,
+    ):
+        assert answers(cluster, b"to the sample") == [b"to the sample"]
+
+
+def test_the_tutorial_s_auction(tmp_path: Path, reference: object) -> None:
+    """The tutorial's service on our module, and its client, which knows the ports of member 0."""
+    places = ["localhost:9002", *(f"localhost:{port}" for port in free_ports(4))]
+    tutorial = "io.aeron.samples.cluster.tutorial.BasicAuction"
+    with (
+        our_node(
+            tmp_path,
+            f"aeron.cluster.members=0,{','.join(places)}",
+            f"aeron.archive.control.channel=aeron:udp?endpoint={places[4]}",
+        ) as node,
+        java_service(node, f"{tutorial}ClusteredService"),
+    ):
+        told = peer.java_tool(
+            f"{tutorial}ClusterClient",
+            properties={
+                "aeron.cluster.tutorial.customerId": "1001",
+                "aeron.cluster.tutorial.numOfBids": "5",
+                "aeron.cluster.tutorial.bidIntervalMs": "10",
+            },
+        )
+    assert told.count("Sent(") == 5
+    assert told.count("SessionMessage(1, ") == 5
+    assert ", true)" in told

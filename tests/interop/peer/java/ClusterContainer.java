@@ -1,6 +1,7 @@
 import io.aeron.archive.client.AeronArchive;
 import io.aeron.cluster.service.ClusteredService;
 import io.aeron.cluster.service.ClusteredServiceContainer;
+import java.lang.reflect.Constructor;
 
 /**
  * A container of services beside a consensus module, until its input ends.
@@ -18,7 +19,9 @@ public final class ClusterContainer
     @SuppressWarnings("try")
     public static void main(final String[] args) throws Exception
     {
-        final Object service = Class.forName(args[2]).getConstructor().newInstance();
+        final Constructor<?> constructor = Class.forName(args[2]).getDeclaredConstructor();
+        constructor.setAccessible(true);
+        final Object service = constructor.newInstance();
         try (ClusteredServiceContainer container = ClusteredServiceContainer.launch(
                 new ClusteredServiceContainer.Context()
                     .aeronDirectoryName(args[1])
