@@ -17,6 +17,7 @@ from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.counters import Role
 from aerolog.cluster.module.log_publisher import LogPublisher
 from aerolog.cluster.module.snapshots import added
+from aerolog.cluster.module.steady_agent import pass_over_messages
 from aerolog.cluster.protocol import BooleanType, JoinLog
 from aerolog.transport.uri import ChannelUri
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from aerolog.cluster.module.services import Services
 
 _MAX_POSITION: Final = 2**63 - 1
-_REPLAY_LIMIT: Final = 100
+_REPLAY_LIMIT: Final = 10_000
 _INITIAL_TERM_ID: Final = 0
 _DEFAULT_TERM_LENGTH: Final = "64m"
 
@@ -162,17 +163,16 @@ class Election:
                 start, end, image.session_id, config[p.REPLAY_STREAM], str(channel), Role.FOLLOWER
             )
             while state.log_position < end:
-                received = image.poll_messages(_REPLAY_LIMIT, until=end)
+                passed = pass_over_messages(image, _REPLAY_LIMIT, end)
+                received = image.poll_messages(1, until=end) if passed < _REPLAY_LIMIT else []
                 for message in received:
                     state.on_log(message.data, message.position)
+                state.log_position = image.position
                 context.counters.commit_position.propose_max(image.position)
-                if not received and image.closed and state.log_position < end:
-                    raise ClusterError(
-                        f"the replay of the log ended at {state.log_position} of {end}"
-                    )
-                if not received and image.position >= end:
-                    state.log_position = image.position
-                yield len(received)
+                work = passed + len(received)
+                if work == 0 and image.closed and image.position < end:
+                    raise ClusterError(f"the replay of the log ended at {image.position} of {end}")
+                yield work
         finally:
             subscription.close()
 

@@ -6,6 +6,8 @@ from aerolog.transport.client.publication import ExclusivePublication
 from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.memory.counters import CountersReader
 
+def pass_over_messages(image: Image, limit: int, until: int) -> int: ...
+
 class SteadyAgent(WatchAgent):
     messages: int
     def __init__(

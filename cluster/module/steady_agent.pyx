@@ -9,6 +9,7 @@ from libc.stdlib cimport calloc, free
 
 from aerolog.archive.service.conductor.conductor_agent cimport WatchAgent, readers_of
 from aerolog.archive.service.session_table cimport Doorbell
+from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.liveness cimport Liveness
 from aerolog.transport.client.publication cimport ExclusivePublication
 from aerolog.transport.concurrent.atomic cimport (
@@ -24,7 +25,7 @@ from aerolog.transport.logbuffer.appender cimport ADMIN_ACTION, BACK_PRESSURED, 
 from aerolog.transport.logbuffer.fragment cimport fragment_t
 from aerolog.transport.logbuffer.log_reader cimport ACTION_ABORT, ACTION_CONTINUE, LogReader
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH
+from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FLAG_BEGIN
 
 cdef enum:
     MESSAGE_HEADER_LENGTH = 8
@@ -40,6 +41,38 @@ cdef enum:
 
 cdef int take_ingress(void* context, const fragment_t* fragment) noexcept nogil:
     return (<SteadyAgent> context)._on_ingress(<const void*> fragment)
+
+
+cdef int pass_over(void* context, const fragment_t* fragment) noexcept nogil:
+    cdef const uint8_t* message = fragment.frame + DATA_HEADER_LENGTH
+    if not fragment.flags & FLAG_BEGIN:
+        return ACTION_CONTINUE  # the rest of a message that was passed over
+    if (
+        fragment.length - DATA_HEADER_LENGTH < SESSION_HEADER_LENGTH
+        or get_u16(message + 2) != SESSION_MESSAGE
+        or get_u16(message + 4) != SCHEMA_ID
+        or get_i64(message + 16) < 0
+    ):
+        return ACTION_ABORT
+    return ACTION_CONTINUE
+
+
+def pass_over_messages(Image image not None, limit: int, until: int) -> int:
+    """Pass over the messages of clients in a log, which do not change the module's state.
+
+    Args:
+        image: the log's image.
+        limit: most frames to pass over.
+        until: where to stop, a position in the log.
+
+    Returns:
+        How many frames were passed over; the next one, if any, is an event for the module.
+    """
+    cdef int32_t count = limit
+    cdef int64_t end = until
+    with nogil:
+        count = image.reader.poll_controlled(pass_over, NULL, count, end, False)
+    return count
 
 
 cdef class SteadyAgent(WatchAgent):
