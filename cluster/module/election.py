@@ -18,10 +18,19 @@ from aerolog.cluster.module.counters import Role
 from aerolog.cluster.module.log_publisher import LogPublisher
 from aerolog.cluster.module.snapshots import added
 from aerolog.cluster.module.steady_agent import pass_over_messages
-from aerolog.cluster.protocol import BooleanType, JoinLog
+from aerolog.cluster.protocol import (
+    CLUSTER_ACTION_FLAGS_DEFAULT,
+    NULL_VALUE,
+    BooleanType,
+    ClusterAction,
+    ClusterActionRequest,
+    JoinLog,
+)
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aerolog.archive.client.caller import Steps
     from aerolog.cluster.module.module_context import ModuleContext
     from aerolog.cluster.module.replicated_state import ReplicatedState
@@ -65,6 +74,7 @@ class Election:
         state: the replicated state, at the position to which snapshots have brought it.
         append_position: how much of the log is recorded, bytes.
         recording_id: the log's recording, None before there is one.
+        snapshot: completes a snapshot that the log asks for, at a position and a time.
 
     Attributes:
         log: the leader's log, once it leads.
@@ -79,11 +89,13 @@ class Election:
         state: ReplicatedState,
         append_position: int,
         recording_id: int | None,
+        snapshot: Callable[[int, int], Steps[None]],
     ) -> None:
         self._context = context
         self._services = services
         self._state = state
         self._append_position = append_position
+        self._snapshot = snapshot
         self.recording_id = recording_id
         self.log: LogPublisher | None = None
         self.recorded_id = -1
@@ -126,7 +138,8 @@ class Election:
     def _raise_candidate_term(self) -> int:
         context = self._context
         stored = context.node_state.candidate_term.candidate_term_id
-        term_id = max(stored, context.leadership_term_id) + 1
+        last = context.recording_log.last_term
+        term_id = max(stored, NULL_VALUE if last is None else last.leadership_term_id) + 1
         return context.node_state.propose_max(
             CandidateTerm(
                 candidate_term_id=term_id,
@@ -165,10 +178,18 @@ class Election:
             while state.log_position < end:
                 passed = pass_over_messages(image, _REPLAY_LIMIT, end)
                 received = image.poll_messages(1, until=end) if passed < _REPLAY_LIMIT else []
+                event = None
                 for message in received:
-                    state.on_log(message.data, message.position)
+                    event = state.on_log(message.data, message.position)
                 state.log_position = image.position
                 context.counters.commit_position.propose_max(image.position)
+                if (
+                    isinstance(event, ClusterActionRequest)
+                    and event.action == ClusterAction.SNAPSHOT
+                    and event.flags == CLUSTER_ACTION_FLAGS_DEFAULT
+                ):
+                    # The services take this snapshot again, and wait for the module to do so.
+                    yield from self._snapshot(event.log_position, event.timestamp)
                 work = passed + len(received)
                 if work == 0 and image.closed and image.position < end:
                     raise ClusterError(f"the replay of the log ended at {image.position} of {end}")

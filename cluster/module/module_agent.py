@@ -238,7 +238,12 @@ class ModuleAgent(SteadyAgent):
         yield from context.archive.connect()
         append_position = yield from self._recover()
         election = Election(
-            context, self._services, self._state, append_position, self._recording_id
+            context,
+            self._services,
+            self._state,
+            append_position,
+            self._recording_id,
+            self._complete_snapshot,
         )
         yield from election.lead_alone()
         assert election.log is not None
@@ -269,7 +274,6 @@ class ModuleAgent(SteadyAgent):
         if last is not None:
             self._recording_id = last.recording_id
             append_position = yield from self._log_end(last.recording_id)
-            context.leadership_term_id = last.leadership_term_id
         snapshot = context.recording_log.latest_snapshot(config[p.SERVICE_COUNT])
         term_id, timestamp = NULL_VALUE, 0
         if snapshot:
@@ -286,7 +290,14 @@ class ModuleAgent(SteadyAgent):
             self._state.check_version(marker.app_version, "snapshot")
             self._state.log_position = module.log_position
             term_id, timestamp = module.leadership_term_id, module.timestamp
-            append_position = max(append_position, module.log_position)
+            context.leadership_term_id = term_id
+            if append_position < module.log_position:
+                raise ClusterError(
+                    f"the snapshot in {context.recording_log.path} is newer than the log: it was"
+                    f" taken at {module.log_position}, the log ends at {append_position}: restore"
+                    " the archive that belongs to it, or invalidate the snapshot with"
+                    " `aerolog cluster-tool DIR invalidate-latest-snapshot`"
+                )
             context.counters.commit_position.value = module.log_position
         recovery = context.counters.add_recovery_state(
             term_id,
@@ -528,6 +539,18 @@ class ModuleAgent(SteadyAgent):
             yield 0
             timestamp = self.now()
         self._set_state(ModuleState.SNAPSHOT)
+        yield from self._complete_snapshot(position, timestamp)
+        context.counters.snapshots.add(1)
+        took_ns = context.clock.now_ns() - begin_ns
+        context.counters.max_snapshot_time.propose_max(took_ns)
+        if took_ns > config[p.SNAPSHOT_THRESHOLD]:
+            context.counters.snapshot_time_exceeded.add(1)
+        self._sessions.on_snapshot_taken()
+        return position
+
+    def _complete_snapshot(self, position: int, timestamp: int) -> Steps[None]:
+        """Await the services' snapshots at a position, take the module's, and note them."""
+        context, config = self._context, self._context.config
         acks = yield from self._services.await_acks(position)
         recording_id = yield from write_snapshot(
             context.aeron,
@@ -545,13 +568,6 @@ class ModuleAgent(SteadyAgent):
             self._state.snapshot(),
         )
         self._note_snapshot(position, timestamp, [ack.relevant_id for ack in acks], recording_id)
-        context.counters.snapshots.add(1)
-        took_ns = context.clock.now_ns() - begin_ns
-        context.counters.max_snapshot_time.propose_max(took_ns)
-        if took_ns > config[p.SNAPSHOT_THRESHOLD]:
-            context.counters.snapshot_time_exceeded.add(1)
-        self._sessions.on_snapshot_taken()
-        return position
 
     def _note_snapshot(
         self, position: int, timestamp: int, services: list[int], module: int

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from aerolog.cluster.module.module_context import ModuleContext
     from aerolog.cluster.module.sessions import Sessions
+    from aerolog.cluster.protocol import Message
 
 
 class ReplicatedState:
@@ -56,8 +57,8 @@ class ReplicatedState:
 
     # -- the log ---------------------------------------------------------------------------------
 
-    def on_log(self, data: bytes, position: int) -> None:
-        """Change by an event that a replay brings.
+    def on_log(self, data: bytes, position: int) -> Message | None:
+        """Change by an event that a replay brings, and return the event.
 
         Args:
             data: the event.
@@ -86,6 +87,7 @@ class ReplicatedState:
                 self._check_term(event)
                 self._context.leadership_term_id = event.leadership_term_id
         self.log_position = position
+        return event
 
     def _pending_of(self, session_id: int) -> PendingMessages:
         service_id = service_of(session_id)
