@@ -11,6 +11,7 @@ from aerolog.cluster.files.recording_log import (
     seed_recording_log,
     sort_recording_log,
 )
+from aerolog.cluster.files.recovery_plan import RecoveryLog, RecoveryPlan, plan_recovery
 
 __all__ = [
     "CLUSTER_MARK_NAME",
@@ -20,6 +21,9 @@ __all__ = [
     "LogEntry",
     "NodeStateFile",
     "RecordingLog",
+    "RecoveryLog",
+    "RecoveryPlan",
+    "plan_recovery",
     "read_recording_log",
     "seed_recording_log",
     "service_mark_name",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aerolog.cluster.files.layout import (
     ENDPOINT_LENGTH_MAX,
@@ -20,11 +21,14 @@ from aerolog.cluster.files.layout import (
     RECORDING_LOG_NAME,
     REMOVED,
 )
-from aerolog.cluster.protocol import NULL_VALUE
+from aerolog.cluster.protocol import NULL_POSITION, NULL_VALUE
 from aerolog.transport.errors import ConfigurationError, FileFormatError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.protocol.fixed_layout import align, offsets
 from aerolog.transport.resource import Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _AT = offsets(ENTRY_FIELDS)
 
@@ -275,12 +279,8 @@ class RecordingLog(Resource):
             ConfigurationError: the endpoint does not fit the type, or a term names another
                 recording than the terms before it.
         """
-        last = self.last_term
-        if entry.type == EntryType.TERM and last and last.recording_id != entry.recording_id:
-            raise ConfigurationError(
-                f"invalid recordingId={entry.recording_id}, the log of {self.path} is recording"
-                f" {last.recording_id}"
-            )
+        if entry.type == EntryType.TERM:
+            self._check_recording(entry)
         entry = replace(entry, index=self._next_index, offset=self._end)
         old = self._invalidated_twin(entry)
         if old is not None:
@@ -299,6 +299,14 @@ class RecordingLog(Resource):
         self.entries.append(entry)
         self.entries.sort(key=lambda found: (*found.order, found.index))
         return entry
+
+    def _check_recording(self, entry: LogEntry) -> None:
+        last = self.last_term
+        if last and last.recording_id != entry.recording_id:
+            raise ConfigurationError(
+                f"invalid recordingId={entry.recording_id}, the log of {self.path} is recording"
+                f" {last.recording_id}"
+            )
 
     def _invalidated_twin(self, entry: LogEntry) -> LogEntry | None:
         if entry.type == EntryType.TERM:
@@ -355,6 +363,29 @@ class RecordingLog(Resource):
         Returns:
             The module's entry, then those of services 0, 1 and so on; empty without a snapshot.
         """
+        for found in self._snapshots():
+            if service_count is None:
+                return found
+            if len(found) > service_count:
+                return found[: service_count + 1]
+        return []
+
+    def snapshot_at_or_before(self, log_position: int, service_count: int) -> list[LogEntry]:
+        """Return the newest complete snapshot up to a position, else the oldest one.
+
+        Returns:
+            As `latest_snapshot`.
+        """
+        oldest: list[LogEntry] = []
+        for found in self._snapshots():
+            if len(found) > service_count:
+                oldest = found[: service_count + 1]
+                if found[0].log_position <= log_position:
+                    break
+        return oldest
+
+    def _snapshots(self) -> Iterator[list[LogEntry]]:
+        """Yield snapshots from the newest on: the module's entry, then those of its services."""
         for at in range(len(self.entries) - 1, -1, -1):
             module = self.entries[at]
             if not _is_valid_snapshot(module) or module.service_id != NULL_VALUE:
@@ -366,11 +397,74 @@ class RecordingLog(Resource):
                 if entry.service_id != len(found) - 1:
                     break
                 found.append(entry)
-            if service_count is None:
-                return found
-            if len(found) > service_count:
-                return found[: service_count + 1]
-        return []
+            yield found
+
+    def standby_snapshots(self, service_count: int) -> dict[str, list[LogEntry]]:
+        """Return the newest complete standby snapshot of each archive, by its endpoint.
+
+        Each is as those of `latest_snapshot`.
+        """
+        places: dict[tuple[str, tuple[int, int, int]], list[LogEntry]] = {}
+        for entry in self.entries:
+            if entry.is_valid and entry.type == EntryType.STANDBY_SNAPSHOT:
+                places.setdefault((entry.archive_endpoint, entry.place), []).append(entry)
+        found: dict[str, list[LogEntry]] = {}
+        for (endpoint, _), entries in places.items():
+            entries.sort(key=lambda entry: entry.service_id)
+            if [entry.service_id for entry in entries] == list(range(NULL_VALUE, service_count)):
+                newest = found.get(endpoint)
+                if newest is None or newest[0].log_position < entries[0].log_position:
+                    found[endpoint] = entries
+        return found
+
+    def ensure_coherent(
+        self, term: LogEntry, *, initial_term_id: int = 0, initial_base: int = 0
+    ) -> None:
+        """Add a term, and those that this node missed before it.
+
+        A term that is in the log already gets its end, if one is given. One before it that is open
+        ends where it starts. Where nothing was logged between two terms, a member that was not
+        there adds empty terms, so that each term has an entry.
+
+        Args:
+            term: the term; its position is its end, -1 while it is open.
+            initial_term_id: the first term of the log, for a node without any.
+            initial_base: where that term starts, bytes.
+
+        Raises:
+            ConfigurationError: the term before it is open, and where it ends is unknown; a term
+                that lies before the log's last is missing; or the log is another recording.
+        """
+        last = self.last_term
+        term_id = term.leadership_term_id
+        if last is not None:
+            self._check_recording(term)
+            if last.leadership_term_id >= term_id:
+                if term.log_position != NULL_POSITION:
+                    self.commit_log_position(term_id, term.log_position)
+                return
+            if last.log_position == NULL_POSITION:
+                if term.term_base_log_position == NULL_POSITION:
+                    raise ConfigurationError(
+                        f"prior term was not committed: leadershipTermId={last.leadership_term_id},"
+                        f" and where leadershipTermId={term_id} starts is unknown: {self.path}"
+                    )
+                self.commit_log_position(last.leadership_term_id, term.term_base_log_position)
+                last = self.last_term or last
+            first, base, end = last.leadership_term_id + 1, last.log_position, last.log_position
+        else:
+            first, base, end = max(0, initial_term_id), initial_base, term.term_base_log_position
+        for missed in range(first, term_id):
+            position = end if missed == term_id - 1 else base
+            self.append(
+                replace(
+                    term,
+                    leadership_term_id=missed,
+                    term_base_log_position=base,
+                    log_position=position,
+                )
+            )
+        self.append(replace(term, term_base_log_position=end))
 
     def _exchange(self, old: LogEntry, new: LogEntry) -> None:
         self.entries[self.entries.index(old)] = new
