@@ -28,7 +28,7 @@ from aerolog.transport.protocol.fixed_layout import align, offsets
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _AT = offsets(ENTRY_FIELDS)
 
@@ -188,6 +188,18 @@ def _endpoint(data: bytes, at: int, path: str) -> str | None:
     return data[start : start + length].decode("ascii", "replace")
 
 
+def _is_valid_term(entry: LogEntry) -> bool:
+    return entry.is_valid and entry.type == EntryType.TERM
+
+
+def _is_valid_snapshot(entry: LogEntry) -> bool:
+    return entry.is_valid and entry.type == EntryType.SNAPSHOT
+
+
+def _is_valid_any_snapshot(entry: LogEntry) -> bool:
+    return entry.is_valid and entry.type != EntryType.TERM
+
+
 class RecordingLog(Resource):
     """The recording log of a cluster folder, with its entries in memory.
 
@@ -343,15 +355,24 @@ class RecordingLog(Resource):
         self._exchange(entry, replace(entry, is_valid=False))
 
     def invalidate_latest_snapshot(self) -> bool:
-        """Invalidate all entries of the newest complete snapshot.
+        """Invalidate all entries of the newest snapshot, standby ones at its position too.
 
         Returns:
             Whether there was one that was valid.
         """
-        found = self.latest_snapshot()
+        found = self.latest_of_any_kind()
         for entry in found:
             self.invalidate(entry)
         return bool(found)
+
+    def latest_of_any_kind(self) -> list[LogEntry]:
+        """Return the entries of the newest snapshot, the node's own or a standby one.
+
+        Where there are several at its position, all of them are returned.
+        """
+        found = list(self._snapshots(_is_valid_any_snapshot))
+        newest = max((parts[0].place for parts in found), default=None)
+        return [entry for parts in found if parts[0].place == newest for entry in parts]
 
     def latest_snapshot(self, service_count: int | None = None) -> list[LogEntry]:
         """Return the newest complete snapshot.
@@ -384,15 +405,17 @@ class RecordingLog(Resource):
                     break
         return oldest
 
-    def _snapshots(self) -> Iterator[list[LogEntry]]:
+    def _snapshots(
+        self, counts: Callable[[LogEntry], bool] = _is_valid_snapshot
+    ) -> Iterator[list[LogEntry]]:
         """Yield snapshots from the newest on: the module's entry, then those of its services."""
         for at in range(len(self.entries) - 1, -1, -1):
             module = self.entries[at]
-            if not _is_valid_snapshot(module) or module.service_id != NULL_VALUE:
+            if not counts(module) or module.service_id != NULL_VALUE:
                 continue
             found = [module]
             for entry in reversed(self.entries[:at]):
-                if not _is_valid_snapshot(entry) or entry.place != module.place:
+                if not counts(entry) or entry.place != module.place:
                     break
                 if entry.service_id != len(found) - 1:
                     break
@@ -473,14 +496,6 @@ class RecordingLog(Resource):
         self._file.write_at(data, offset)
         if self._sync_level > 0:
             self._file.flush(self._sync_level)
-
-
-def _is_valid_term(entry: LogEntry) -> bool:
-    return entry.is_valid and entry.type == EntryType.TERM
-
-
-def _is_valid_snapshot(entry: LogEntry) -> bool:
-    return entry.is_valid and entry.type == EntryType.SNAPSHOT
 
 
 def sort_recording_log(cluster_dir: str | Path, files: FileSystem | None = None) -> bool:

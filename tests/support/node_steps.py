@@ -48,6 +48,17 @@ standby 6 0 0 960 2200 -1 here:8010
 snapshot 31 0 0 640 1007 0
 snapshot 30 0 0 640 1007 -1
 """,
+    "standby at one position": """\
+term 7 0 0 1000
+snapshot 11 0 0 320 1001 0
+snapshot 12 0 0 320 1001 -1
+commit 0 640
+term 7 1 640 2000
+standby 5 1 640 960 2200 0 a:1
+standby 6 1 640 960 2200 -1 a:1
+standby 9 1 640 960 2200 0 b:1
+standby 10 1 640 960 2200 -1 b:1
+""",
     "no order": """\
 term 7 0 0 1000
 commit 0 640

@@ -23,15 +23,14 @@ Action = Callable[[str, Sequence[str], Terminal], int]
 EXIT_INVALID: Final = 255
 #: Arguments in all that the reference's tool takes, the folder and the command's name included.
 MAX_ARGUMENTS: Final = 6
-_PACKAGE: Final = "aerolog.tools.archive_tool."
 _ANY: Final = range(MAX_ARGUMENTS - 1)
 
 
 class Command(NamedTuple):
-    """A command of the archive tool.
+    """A command of such a tool.
 
     Attributes:
-        module: under this package, with its two functions.
+        module: under the tool's package, with its two functions.
         counts: how many arguments may follow the name.
         synopsis: name and arguments.
         meaning: what the command does, in a line.
@@ -131,9 +130,25 @@ COMMANDS: Final[dict[str, Command]] = {
 }
 
 
-def action(name: str, *, classic: bool) -> Action:
-    """The function of a command in the table."""
-    module = importlib.import_module(_PACKAGE + COMMANDS[name].module)
-    function = name.replace("-", "_")
-    found: Action = getattr(module, f"classic_{function}" if classic else function)
-    return found
+class Tool(NamedTuple):
+    """A tool of the reference's: its commands, and where they are.
+
+    Attributes:
+        package: of the commands' modules.
+        commands: the table of its commands.
+        owner: whose folder it is given.
+    """
+
+    package: str
+    commands: dict[str, Command]
+    owner: str
+
+    def action(self, name: str, *, classic: bool) -> Action:
+        """The function of a command in the table."""
+        module = importlib.import_module(self.package + self.commands[name].module)
+        function = name.replace("-", "_")
+        found: Action = getattr(module, f"classic_{function}" if classic else function)
+        return found
+
+
+ARCHIVE_TOOL: Final = Tool("aerolog.tools.archive_tool.", COMMANDS, "archive")

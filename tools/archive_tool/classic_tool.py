@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.tools.archive_tool.actions import COMMANDS, EXIT_INVALID, MAX_ARGUMENTS, action
+from aerolog.tools.archive_tool.actions import ARCHIVE_TOOL, COMMANDS, EXIT_INVALID, MAX_ARGUMENTS
 from aerolog.tools.archive_tool.uncaught_error import uncaught
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.transport.errors import AerologError
@@ -17,6 +17,7 @@ from aerolog.transport.errors import AerologError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from aerolog.tools.archive_tool.actions import Action
     from aerolog.tools.archive_tool.tool_terminal import Terminal
 
 #: In the reference's usage text, but its command line does not know it.
@@ -34,8 +35,13 @@ def run_classic(arguments: Sequence[str], terminal: Terminal) -> int:
     name, rest = (arguments[1] if len(arguments) > 1 else ""), arguments[2:]
     if name == _ABSENT or name not in COMMANDS or len(rest) not in COMMANDS[name].counts:
         return _wrong_usage("Invalid command", terminal)
+    return run_action(ARCHIVE_TOOL.action(name, classic=True), folder, rest, terminal)
+
+
+def run_action(action: Action, folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Runs a command in its classic form, whose errors are those of the reference."""
     try:
-        return action(name, classic=True)(folder, rest, terminal)
+        return action(folder, arguments, terminal)
     except (AerologError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             raise

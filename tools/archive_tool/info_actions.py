@@ -69,14 +69,14 @@ def classic_errors(folder: str, arguments: Sequence[str], terminal: Terminal) ->
     mark = RawMark.open(folder)
     terminal.line("Archive error log:")
     start, length = mark.error_range
-    terminal.write(_classic_log(read_error_log(mark.mapped, start, length) if length else []))
+    terminal.write(classic_log(read_error_log(mark.mapped, start, length) if length else []))
     aeron_dir = _driver_dir(mark)
     terminal.line(f"\nAeron driver error log (directory: {aeron_dir}):")
-    terminal.write(_classic_log(_driver_log(cnc_path(aeron_dir))))
+    terminal.write(classic_log(driver_log(cnc_path(aeron_dir))))
     return 0
 
 
-def _driver_log(path: str) -> list[ErrorObservation]:
+def driver_log(path: str) -> list[ErrorObservation]:
     """The error log of cnc.dat, whatever else is the matter with that file."""
     if not Path(path).exists():
         raise UncaughtError(ILLEGAL_STATE, f"missing file for cnc : {Path(path).absolute()}")
@@ -92,7 +92,8 @@ def _driver_log(path: str) -> list[ErrorObservation]:
     return read_error_log(mapped, start, length) if length else []
 
 
-def _classic_log(observations: list[ErrorObservation]) -> str:
+def classic_log(observations: list[ErrorObservation]) -> str:
+    """An error log as the reference's tools print it."""
     # A capital letter O and no full stop: the reference's.
     return format_error_log(observations) if observations else "\nO distinct errors observed\n"
 
@@ -119,7 +120,7 @@ def errors(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     del arguments
     mark = open_mark(folder)
     aeron_dir = mark.header.aeron_directory
-    driver, problem = _driver_errors(aeron_dir)
+    driver, problem = driver_errors(aeron_dir)
     if terminal.as_json:
         print_json(
             {
@@ -130,16 +131,16 @@ def errors(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
             }
         )
         return 0
-    _show_log("Archive", mark.errors(), terminal)
+    show_log("Archive", mark.errors(), terminal)
     terminal.line()
     if problem is None:
-        _show_log(f"Driver in {aeron_dir}", driver, terminal)
+        show_log(f"Driver in {aeron_dir}", driver, terminal)
     else:
         terminal.line(f"Driver in {aeron_dir}: {problem}")
     return 0
 
 
-def _driver_errors(aeron_dir: str) -> tuple[list[ErrorObservation], str | None]:
+def driver_errors(aeron_dir: str) -> tuple[list[ErrorObservation], str | None]:
     """What the driver has seen, or why that is not known."""
     try:
         return CncFile.open(RealFileSystem(), aeron_dir).errors(), None
@@ -149,7 +150,8 @@ def _driver_errors(aeron_dir: str) -> tuple[list[ErrorObservation], str | None]:
         return [], f"its cnc.dat cannot be read: {error}"
 
 
-def _show_log(whose: str, observations: list[ErrorObservation], terminal: Terminal) -> None:
+def show_log(whose: str, observations: list[ErrorObservation], terminal: Terminal) -> None:
+    """Print an error log for people."""
     count = len(observations)
     terminal.line(f"{whose}: {count or 'no'} distinct error{'' if count == 1 else 's'}")
     for seen in observations:

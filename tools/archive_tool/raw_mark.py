@@ -7,17 +7,10 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from aerolog.archive.format.layout import (
-    MARK_BLOCK,
-    MARK_FILE_NAME,
-    MARK_LINK_NAME,
-    MARK_MESSAGE_HEADER_LENGTH,
-    MARK_SCHEMA_ID,
-    MARK_TEMPLATE_ID,
-    VERSION_MAJOR,
-)
+from aerolog.archive.format.layout import MARK_FILE_NAME, VERSION_MAJOR
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.tools.archive_tool.raw_catalog import file_in, major, size_of_file
 from aerolog.tools.archive_tool.uncaught_error import (
     ILLEGAL_ARGUMENT,
@@ -27,25 +20,33 @@ from aerolog.tools.archive_tool.uncaught_error import (
 )
 from aerolog.tools.connection.deadlines import Deadline
 from aerolog.transport.memory.mapped_file import MappedFile
-from aerolog.transport.protocol.fixed_layout import offsets
+from aerolog.transport.memory.mark_file import linked_folder
 from aerolog.transport.protocol.mark_header import MARK_HEADER_LENGTH
+from aerolog.transport.protocol.sbe import HEADER_LENGTH
 
 if TYPE_CHECKING:
     from aerolog.tools.archive_tool.tool_terminal import Terminal
+    from aerolog.transport.protocol.sbe import Message
 
-_AT = offsets(MARK_BLOCK)
 _WAIT_S: Final = 5.0
 _LOOK_S: Final = 0.016
 _LOOKED_AT: Final = 8
 
 
 class RawMark:
-    """An open mark file.
+    """An open mark file of an archive; what is special in it stands in the attributes of the class.
 
     Attributes:
+        HEADER: the message at its start.
+        NAME: name of the file.
+        MAJOR: the major version that is understood.
         path: the path of the file, relative where the folder was given so.
         base: the offset at which the fields begin.
     """
+
+    HEADER: ClassVar[type[Message]] = MarkFileHeader
+    NAME: ClassVar[str] = MARK_FILE_NAME
+    MAJOR: ClassVar[int] = VERSION_MAJOR
 
     def __init__(self, path: str, mapped: MappedFile | None) -> None:
         self.path = path
@@ -54,8 +55,9 @@ class RawMark:
         if self._length < _LOOKED_AT:
             raise out_of_bounds(0, _LOOKED_AT, self._length)
         ids = (self._i32(2) & 0xFFFF, self._i32(4) & 0xFFFF)
-        is_message = ids == (MARK_TEMPLATE_ID, MARK_SCHEMA_ID)
-        self.base = MARK_MESSAGE_HEADER_LENGTH if is_message else 0
+        layout = self.HEADER.LAYOUT
+        self.base = HEADER_LENGTH if ids == (layout.template_id, layout.schema.id) else 0
+        self._at = {field.name: self.base + field.offset for field in layout.fixed}
 
     @classmethod
     def open(
@@ -63,37 +65,34 @@ class RawMark:
         folder: str,
         terminal: Terminal | None = None,
         *,
+        name: str | None = None,
         check_version: bool = True,
         wait_s: float = _WAIT_S,
-    ) -> RawMark:
-        """Open the mark file of an archive's folder.
+    ) -> Self:
+        """Open the mark file of a folder.
 
         Args:
-            folder: the archive's folder, as it was given.
+            folder: the owner's folder, as it was given.
             terminal: gets a line with the path, None for no line.
+            name: name of the file where it is not `NAME`.
             check_version: refuse other major versions than this one.
-            wait_s: how long an archive that is starting is waited for.
+            wait_s: how long an owner that is starting is waited for.
 
         Raises:
             OSError: it cannot be opened.
             UncaughtError: there is none, it is damaged, not made yet, or of another version.
         """
-        path = file_in(_mark_folder(folder), MARK_FILE_NAME)
+        name = name or cls.NAME
+        path = file_in(linked_folder(folder, name), name)
         if not Path(path).exists():
-            raise UncaughtError(
-                ILLEGAL_STATE, f"missing file for {MARK_FILE_NAME} : {Path(path).absolute()}"
-            )
+            raise UncaughtError(ILLEGAL_STATE, f"missing file for {name} : {Path(path).absolute()}")
         empty = size_of_file(path) == 0
         mark = cls(path, None if empty else MappedFile.open(path, writable=False))
         if terminal is not None:
             terminal.line(f"INFO: mark file exists: {path}")
         mark._wait("version", f"mark file is created but not initialised: {path}", wait_s)
-        if check_version and major(mark.version) != VERSION_MAJOR:
-            raise UncaughtError(
-                ILLEGAL_ARGUMENT,
-                f"mark file ({Path(path).absolute()}) major version {major(mark.version)} does not"
-                f" match software: {VERSION_MAJOR}",
-            )
+        if check_version and major(mark.version) != cls.MAJOR:
+            raise mark.wrong_version()
         mark._wait(
             "activity_timestamp", f"no non-zero timestamp detected: {path}", wait_s, wide=True
         )
@@ -101,6 +100,14 @@ class RawMark:
         if length < 0 or start < 0 or start + length > mark._length:
             raise out_of_bounds(start, length, mark._length)
         return mark
+
+    def wrong_version(self) -> UncaughtError:
+        """What the reference throws at another major version."""
+        return UncaughtError(
+            ILLEGAL_ARGUMENT,
+            f"mark file ({Path(self.path).absolute()}) major version {major(self.version)} does not"
+            f" match software: {self.MAJOR}",
+        )
 
     @property
     def data(self) -> memoryview:
@@ -117,32 +124,32 @@ class RawMark:
     @property
     def version(self) -> int:
         """The semantic version of the file's layout."""
-        return self._i32(self.base + _AT["version"])
+        return self._i32(self._at["version"])
 
     @property
     def pid(self) -> int:
         """Process id of the archive that made it."""
-        return self._i64(self.base + _AT["pid"])
+        return self._i64(self._at["pid"])
 
     @property
     def start_timestamp(self) -> int:
         """When the archive started, epoch milliseconds."""
-        return self._i64(self.base + _AT["start_timestamp"])
+        return self._i64(self._at["start_timestamp"])
 
     @property
     def activity_timestamp(self) -> int:
         """The archive's last sign of life, epoch milliseconds; -1 ended."""
-        return self._i64(self.base + _AT["activity_timestamp"])
+        return self._i64(self._at["activity_timestamp"])
 
     @property
     def error_range(self) -> tuple[int, int]:
         """The offset and the length of the error log."""
-        start = self._i32(self.base + _AT["header_length"]) or MARK_HEADER_LENGTH
-        return start, self._i32(self.base + _AT["error_buffer_length"])
+        start = self._i32(self._at["header_length"]) or MARK_HEADER_LENGTH
+        return start, self._i32(self._at["error_buffer_length"])
 
     def _wait(self, field: str, problem: str, wait_s: float, *, wide: bool = False) -> None:
         deadline = Deadline(wait_s)
-        at = self.base + _AT[field]
+        at = self._at[field]
         while (self._i64(at) if wide else self._i32(at)) == 0:
             if deadline.passed:
                 raise UncaughtError(ILLEGAL_STATE, problem)
@@ -157,10 +164,3 @@ class RawMark:
         if at + 8 > self._length:
             raise out_of_bounds(at, 8, self._length)
         return int.from_bytes(self.data[at : at + 8], "little", signed=True)
-
-
-def _mark_folder(folder: str) -> str:
-    link = Path(file_in(folder, MARK_LINK_NAME))
-    if not link.exists():
-        return folder
-    return link.read_bytes().decode("ascii", "replace").strip()

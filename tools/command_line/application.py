@@ -50,6 +50,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "archive_tool.archive_tool_command",
         "Look into an archive folder, verify and repair it.",
     ),
+    "cluster-tool": (
+        "cluster_tool.cluster_tool_command",
+        "Look into the folder of a cluster's node, and put it right.",
+    ),
     "doctor": (
         "doctor.doctor_command",
         "Say what is wrong with driver and archive, and what to do.",
@@ -112,6 +116,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "streams",
         "backlog",
         "driver-tool",
+        "cluster-tool",
         "doctor",
         "top",
         "serve-metrics",

@@ -77,7 +77,9 @@ def invalidate(folder: Path) -> None:
         ("seed-recording-log-from-snapshot", seed_recording_log),
     ],
 )
-@pytest.mark.parametrize("steps", ["snapshots", "re-use", "no order"])
+@pytest.mark.parametrize(
+    "steps", ["snapshots", "re-use", "no order", "standby", "standby at one position"]
+)
 def test_offline_changes_are_those_of_the_reference(
     tmp_path: Path, steps: str, command: str, change: Callable[[Path], object]
 ) -> None:

@@ -13,8 +13,9 @@ from live_archive import aeron_home, archiving
 from node_steps import STEPS, with_ours
 
 from aerolog.archive.client import AeronArchive
-from aerolog.cluster.files import EntryType, LogEntry, RecordingLog, RecoveryPlan, plan_recovery
+from aerolog.cluster.files import EntryType, LogEntry, RecordingLog, plan_recovery
 from aerolog.testing.recordings import RecordingBuilder
+from aerolog.tools.cluster_tool.cluster_texts import plan_line, snapshot_line
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import ConfigurationError, FileFormatError
 
@@ -126,35 +127,6 @@ def folders_of(root: Path) -> dict[str, Path]:
     return found
 
 
-def snapshot_text(entry: LogEntry) -> str:
-    return (
-        f"Snapshot[recordingId={entry.recording_id}, leadershipTermId={entry.leadership_term_id},"
-        f" termBaseLogPosition={entry.term_base_log_position}, logPosition={entry.log_position},"
-        f" timestamp={entry.timestamp}, serviceId={entry.service_id}]"
-    )
-
-
-def plan_text(plan: RecoveryPlan) -> str:
-    log = "null"
-    if plan.log is not None:
-        seen = plan.log.descriptor
-        log = (
-            f"Log[recordingId={seen.recording_id}, leadershipTermId={plan.log.leadership_term_id},"
-            f" termBaseLogPosition={plan.log.term_base_log_position},"
-            f" logPosition={plan.log.log_position}, startPosition={plan.log.start_position},"
-            f" stopPosition={seen.stop_position}, initialTermId={seen.initial_term_id},"
-            f" termBufferLength={seen.term_buffer_length}, mtuLength={seen.mtu_length},"
-            f" sessionId={seen.session_id}]"
-        )
-    snapshots = ", ".join(map(snapshot_text, plan.snapshots))
-    return (
-        f"RecoveryPlan[lastLeadershipTermId={plan.last_leadership_term_id},"
-        f" lastTermBaseLogPosition={plan.last_term_base_log_position},"
-        f" appendedLogPosition={plan.appended_log_position},"
-        f" committedLogPosition={plan.committed_log_position}, snapshots=[{snapshots}], log={log}]"
-    )
-
-
 def is_snapshot(entry: LogEntry, kind: EntryType = EntryType.SNAPSHOT) -> bool:
     return entry.is_valid and entry.type == kind
 
@@ -185,7 +157,7 @@ def test_plans_are_those_of_the_reference(asked: Asked, tmp_path: Path) -> None:
                 _, count, extra = question.split()
                 plan = plan_recovery(log, asked.describe, int(count), int(extra))
                 if all(is_whole(log, module, int(count)) for module in newest):
-                    assert plan_text(plan) == answer, (folder, question)
+                    assert plan_line(plan) == answer, (folder, question)
                     compared += 1
                     continue
                 others += 1
@@ -214,7 +186,7 @@ def test_terms_and_snapshots_are_found_alike(asked: Asked, tmp_path: Path) -> No
                 if modules(log) and all(is_whole(log, each, count) for each in modules(log)):
                     found = log.snapshot_at_or_before(position, count)
                     ours[f"before {position} {count}"] = (
-                        f"[{', '.join(map(snapshot_text, reversed(found)))}]"
+                        f"[{', '.join(map(snapshot_line, reversed(found)))}]"
                     )
             standby = [e for e in log.entries if is_snapshot(e, EntryType.STANDBY_SNAPSHOT)]
             # The reference takes any entries for a snapshot if their number is right.

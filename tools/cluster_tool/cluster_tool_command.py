@@ -1,0 +1,67 @@
+"""The declaration of ``aerolog cluster-tool``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from aerolog.tools.archive_tool.tool_terminal import Terminal
+from aerolog.tools.command_line.help import command
+from aerolog.tools.command_line.options import DryRunOption, JsonOption  # noqa: TC001 (Typer reads them)
+
+app = typer.Typer(add_completion=False)
+
+
+@command(
+    app,
+    "cluster-tool",
+    examples=[
+        "cluster-tool /data/cluster describe",
+        "cluster-tool /data/cluster recording-log --json",
+        "cluster-tool /data/cluster recovery-plan 1 /data/archive",
+        "cluster-tool --classic /data/cluster recording-log",
+    ],
+    context_settings={"ignore_unknown_options": True},
+)
+def cluster_tool(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="DIR COMMAND [ARGUMENT]...",
+            help="The node's cluster folder, what to do, and with what.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    classic: Annotated[
+        bool,
+        typer.Option("--classic", help="Lines and exit codes of the reference's ClusterTool."),
+    ] = False,
+    as_json: JsonOption = False,
+    dry_run: DryRunOption = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> int:
+    """Look into the folder of a cluster's node, and put it right; the node need not run.
+
+    Commands that look: describe, errors, pid, recording-log, recovery-plan.
+    Commands that change recording.log, and ask first: invalidate-latest-snapshot,
+    seed-recording-log-from-snapshot, sort-recording-log.
+    """
+    terminal = Terminal(as_json=as_json, dry_run=dry_run, yes=yes, exact=classic)
+    given = arguments or []
+    if classic:
+        if as_json or dry_run or yes:
+            raise typer.BadParameter(
+                "--classic has no --json, --dry-run or --yes: it is a form of its own"
+            )
+        from aerolog.tools.cluster_tool.classic_cluster_tool import run_classic
+
+        return run_classic(given, terminal)
+    from aerolog.tools.archive_tool.table_tool import run
+    from aerolog.tools.cluster_tool.cluster_actions import CLUSTER_TOOL, LIVE
+    from aerolog.tools.cluster_tool.node_actions import live_only
+
+    if len(given) > 1 and given[1] in LIVE:
+        raise live_only(given[1])
+    return run(given, terminal, CLUSTER_TOOL)

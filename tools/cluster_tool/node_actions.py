@@ -1,0 +1,197 @@
+"""``describe``, ``pid`` and ``errors``: the mark files of a node, and the error logs in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aerolog.cluster.files import CLUSTER_MARK_NAME, ClusterMarkFile
+from aerolog.tools.archive_tool.describe_action import local_time
+from aerolog.tools.archive_tool.info_actions import (
+    classic_log,
+    driver_errors,
+    driver_log,
+    show_log,
+)
+from aerolog.tools.cluster_tool.cluster_texts import message_line
+from aerolog.tools.cluster_tool.raw_cluster_mark import RawClusterMark, service_marks
+from aerolog.tools.terminal.console import print_fields, print_json
+from aerolog.tools.views.errors import error_row
+from aerolog.transport.errors import AerologError, FileFormatError
+from aerolog.transport.memory.cnc import cnc_path
+from aerolog.transport.memory.error_log import read_error_log
+from aerolog.transport.protocol.sbe import semantic_version_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from aerolog.tools.archive_tool.tool_terminal import Terminal
+
+
+def live_only(name: str) -> AerologError:
+    """What to say of a command that asks a running node."""
+    return AerologError(
+        f"{name} asks a running node, which cluster-tool does not do yet: use the reference's"
+        " ClusterTool, which works on this node too"
+    )
+
+
+# -- the reference's lines -------------------------------------------------------------------------
+
+
+def classic_pid(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """The pid in the module's mark file."""
+    del arguments
+    terminal.line(str(RawClusterMark.open(folder).pid))
+    return 0
+
+
+def classic_describe(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Times and all fields of each mark file."""
+    del arguments
+    for mark in _classic_marks(folder, terminal):
+        _show_times(mark, terminal)
+        terminal.line(message_line(mark.header))
+    return 0
+
+
+def classic_errors(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Error logs of the module, of its driver, and of the services."""
+    del arguments
+    for mark in _classic_marks(folder, terminal):
+        _show_times(mark, terminal)
+        terminal.line("Cluster component error log:")
+        start, length = mark.error_range
+        terminal.write(classic_log(read_error_log(mark.mapped, start, length) if length else []))
+        header = mark.header
+        if header.service_id < 0:
+            aeron_dir = header.aeron_directory
+            terminal.line(f"\nAeron driver error log (directory: {aeron_dir}):")
+            terminal.write(classic_log(driver_log(cnc_path(aeron_dir))))
+    return 0
+
+
+def _classic_marks(folder: str, terminal: Terminal) -> Iterator[RawClusterMark]:
+    module = RawClusterMark.open(folder)
+    yield module
+    services = module.header.services_cluster_dir or folder
+    opened = [
+        RawClusterMark.open(services, terminal, name=name) for name in service_marks(services)
+    ]
+    yield from opened
+
+
+def _show_times(mark: RawClusterMark, terminal: Terminal) -> None:
+    now, start = local_time(terminal.clock.now_epoch_ms()), local_time(mark.start_timestamp)
+    activity = local_time(mark.activity_timestamp)
+    kind = mark.header.component_type.name
+    terminal.line(f"Type: {kind} {now[-8:]} (start: {start}, activity: {activity})")
+
+
+# -- tables and JSON -------------------------------------------------------------------------------
+
+
+def pid(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """The pid in the module's mark file, and whether that module lives."""
+    del arguments
+    mark = open_mark(folder)
+    if terminal.as_json:
+        print_json({"pid": mark.header.pid, "active": mark.is_active()})
+    else:
+        terminal.line(str(mark.header.pid))
+    return 0
+
+
+def describe(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """The mark files of the module and its services."""
+    del arguments
+    rows = [_row(mark) for mark in _marks(folder)]
+    if terminal.as_json:
+        print_json(rows)
+        return 0
+    for index, row in enumerate(rows):
+        if index:
+            terminal.line()
+        terminal.out.flush()
+        print_fields(_readable(row))
+    return 0
+
+
+def errors(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Error logs of the module, its services, and their driver."""
+    del arguments
+    marks = list(_marks(folder))
+    aeron_dir = marks[0].header.aeron_directory
+    driver, problem = driver_errors(aeron_dir)
+    if terminal.as_json:
+        print_json(
+            {
+                **{_name(mark): [error_row(seen) for seen in mark.errors()] for mark in marks},
+                "aeron_directory": aeron_dir,
+                "driver": [error_row(seen) for seen in driver],
+                "driver_problem": problem,
+            }
+        )
+        return 0
+    for mark in marks:
+        show_log(_name(mark).capitalize(), mark.errors(), terminal)
+        terminal.line()
+    if problem is None:
+        show_log(f"Driver in {aeron_dir}", driver, terminal)
+    else:
+        terminal.line(f"Driver in {aeron_dir}: {problem}")
+    return 0
+
+
+def open_mark(folder: str, name: str = CLUSTER_MARK_NAME) -> ClusterMarkFile:
+    """A mark file, read-only, without waiting for it.
+
+    Raises:
+        AerologError: it cannot be read, in words that say what to do.
+    """
+    try:
+        return ClusterMarkFile.open(folder, name=name)
+    except FileNotFoundError as error:
+        raise AerologError(
+            f"{error.filename}: there is no {name}: give the folder of a cluster's node"
+            " (aeron.cluster.dir), or mount the file system that it is on"
+        ) from error
+    except FileFormatError as error:
+        raise AerologError(
+            f"{error}: it is written anew when the node starts in this folder"
+        ) from error
+
+
+def _marks(folder: str) -> Iterator[ClusterMarkFile]:
+    module = open_mark(folder)
+    yield module
+    services = module.header.services_cluster_dir or folder
+    for name in service_marks(services):
+        yield open_mark(services, name)
+
+
+def _name(mark: ClusterMarkFile) -> str:
+    header = mark.header
+    if header.service_id >= 0:
+        return f"service {header.service_id}"
+    return header.component_type.name.lower().replace("_", " ")
+
+
+def _row(mark: ClusterMarkFile) -> dict[str, Any]:
+    header = mark.header
+    row = {name: getattr(header, name) for name in header.LAYOUT.names if name != "reserved"}
+    return {
+        "path": mark.path,
+        "active": mark.is_active(),
+        **row,
+        "version": semantic_version_text(header.version),
+        "component_type": header.component_type.name.lower(),
+    }
+
+
+def _readable(row: dict[str, Any]) -> dict[str, Any]:
+    seen = row["activity_timestamp"]
+    return {
+        **row,
+        "start_timestamp": local_time(row["start_timestamp"]),
+        "activity_timestamp": "ended" if seen == -1 else local_time(seen),
+    }
