@@ -99,8 +99,12 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "consensus-module",
         "passwords",
     ),
-    "Streams": ("publish", "subscribe", "tail", "record", "replay"),
-    "Recordings": (
+    "Streams and recordings": (
+        "publish",
+        "subscribe",
+        "tail",
+        "record",
+        "replay",
         "recordings",
         "catalog",
         "pipeline",
