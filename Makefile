@@ -18,7 +18,7 @@ ARGS ?=
 PARTS := $(strip build \
   $(patsubst test-long,test,$(filter demo demo-udp bench test test-long,$(MAKECMDGOALS))))
 
-.PHONY: packages help build demo demo-udp test test-long c-peer lint docs bench wheels sanitize clean distclean
+.PHONY: packages help build demo demo-udp demo-cluster test test-long c-peer lint docs bench wheels sanitize clean distclean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,9 @@ demo: build $(STAMPS)/demo-data $(STAMPS)/demo ## publish, record, replay, expor
 
 demo-udp: build ## record a lossy UDP stream between two network namespaces and replay it; ARGS="--loss 0.2"
 	$(BIN)/python -m examples.lossy $(ARGS)
+
+demo-cluster: build ## an auction on a cluster's node, which is killed while people bid
+	$(BIN)/python -m examples.auction $(ARGS)
 
 test: build $(STAMPS)/demo-data $(STAMPS)/test c-peer ## every suite that CI runs, each within its time budget; ARGS="unit interop" picks some
 	$(BIN)/python scripts/suites.py $(ARGS)

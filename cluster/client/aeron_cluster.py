@@ -135,6 +135,7 @@ class ClusterClientBase:
 
         Raises:
             SessionClosedError: the session has ended, and all that came before was returned.
+            DriverTimeoutError: the driver is gone.
         """
         session = self.session
         session.poll(limit)

@@ -176,6 +176,10 @@ class ClusterSession:
         """Read what has come and follow the leader; returns how much was done."""
         if self.state is ClientState.CLOSED:
             return 0
+        if self._aeron.closed:
+            # Without its driver nobody can follow the next leader.
+            self.end("the transport client is closed")
+            return 1
         work = 0
         for received, message in egress_messages(self.subscription, limit):
             work += 1
@@ -270,8 +274,11 @@ class ClusterSession:
 
         Raises:
             SessionClosedError: it has ended.
+            DriverTimeoutError: the driver is gone.
+            ResourceClosedError: the transport client was closed.
         """
         if self.state is ClientState.CLOSED:
+            self._aeron.conductor.ensure_usable()
             raise SessionClosedError(
                 f"session {self.session_id} has ended: {self.close_reason}: connect anew"
             )

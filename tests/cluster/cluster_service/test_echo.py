@@ -1,4 +1,4 @@
-"""Our container with a service in Python on the reference's consensus module."""
+"""Our container with a service in Python on the reference's consensus module, and on ours."""
 
 from __future__ import annotations
 
