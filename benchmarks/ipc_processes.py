@@ -10,7 +10,7 @@ import tempfile
 
 from aerolog.transport.driver import MediaDriver
 from benchmarks.building import CHECKOUT
-from benchmarks.ipc_threads import java_ipc_throughput
+from benchmarks.ipc_threads import c_ipc_throughput, java_ipc_throughput
 from benchmarks.java import PEER_NAME
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 
@@ -61,4 +61,5 @@ def ipc_batch() -> list[Result]:
         peer = java_ipc_throughput(32)
     except PeerUnavailableError as reason:
         peer_name = f"{peer_name}: {reason}"
-    return [Result("ipc-32-batch", "messages/s", ours, peer, peer_name)]
+    more = (c_ipc_throughput(32),)
+    return [Result("ipc-32-batch", "messages/s", ours, peer, peer_name, more=more)]

@@ -12,9 +12,11 @@ from typing import Any
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.driver import MediaDriver
+from benchmarks import c_clients
 from benchmarks.building import native
 from benchmarks.java import PEER_NAME, percentiles, throughput
-from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
+from benchmarks.result import BenchmarkFailedError, Peer, PeerUnavailableError, Result
+from benchmarks.udp_drivers import C_NAME
 
 CHANNEL = "aeron:ipc"
 STREAM_ID = 1001
@@ -23,6 +25,8 @@ INTERVALS = 6
 WARM_UP_INTERVALS = 3
 FRAGMENT_LIMIT = 10
 JAVA_SECONDS = 11.0
+C_CLIENTS = C_NAME.format("clients on the C driver SHARED")
+LENGTH = 32
 ROUND_TRIPS = 100_000
 WARM_UP_ROUND_TRIPS = 20_000
 PERCENTILES = (50.0, 90.0, 99.0, 99.9)
@@ -38,7 +42,17 @@ def ipc_throughput(length: int) -> list[Result]:
         peer = throughput(f"io.aeron.samples.{name}", properties, JAVA_SECONDS)
     except PeerUnavailableError as reason:
         peer_name = f"{peer_name}: {reason}"
-    return [Result(f"ipc-{length}", "messages/s", ours, peer, peer_name)]
+    more = (c_ipc_throughput(length),)
+    return [Result(f"ipc-{length}", "messages/s", ours, peer, peer_name, more=more)]
+
+
+def c_ipc_throughput(length: int) -> Peer:
+    """The same of the reference's clients in C on its driver in C."""
+    try:
+        found = c_clients.ipc_throughput(length, WARM_UP_INTERVALS, INTERVALS, INTERVAL_S)
+    except PeerUnavailableError as reason:
+        return Peer(None, f"{C_CLIENTS}: {reason}")
+    return Peer(found, C_CLIENTS)
 
 
 def java_ipc_throughput(length: int) -> float:
@@ -114,24 +128,42 @@ def ipc_rtt() -> list[Result]:
         peers = percentiles(f"io.aeron.samples.{name}", properties, PERCENTILES)
     except PeerUnavailableError as reason:
         peer_name = f"{peer_name}: {reason}"
+    c_name, c_found = C_CLIENTS, None
+    try:
+        c_found = _histogram(c_clients.ipc_round_trips(LENGTH, WARM_UP_ROUND_TRIPS, ROUND_TRIPS))
+    except PeerUnavailableError as reason:
+        c_name = f"{C_CLIENTS}: {reason}"
     return [
         Result(
             f"ipc-rtt-p{percentile:g}",
             "us",
-            ours.get_value_at_percentile(percentile) / 1000,
+            _microseconds(ours, percentile) or 0.0,
             peers.get(percentile),
             peer_name,
             smaller_is_better=True,
+            more=(Peer(_microseconds(c_found, percentile), c_name),),
         )
         for percentile in PERCENTILES
     ]
 
 
-def _round_trips() -> Any:
+def _histogram(nanoseconds: list[int]) -> Any:
     if importlib.util.find_spec("hdrh") is None:
         raise BenchmarkFailedError("ipc-rtt needs HdrHistogram: pip install hdrhistogram")
-    loops = native("loops")
     histogram = importlib.import_module("hdrh.histogram").HdrHistogram(1, 10_000_000_000, 3)
+    for each in nanoseconds:
+        histogram.record_value(max(1, each))
+    return histogram
+
+
+def _microseconds(histogram: Any, percentile: float) -> float | None:
+    if histogram is None:
+        return None
+    return float(histogram.get_value_at_percentile(percentile)) / 1000
+
+
+def _round_trips() -> Any:
+    loops = native("loops")
     with (
         MediaDriver.embedded(threading_mode="SHARED") as driver,
         Aeron(driver.aeron_dir) as aeron,
@@ -148,11 +180,9 @@ def _round_trips() -> Any:
         thread = threading.Thread(target=echo.run)
         thread.start()
         try:
-            caller = loops.Caller(ping, back.images[0], 32, idle_strategy("spin"))
+            caller = loops.Caller(ping, back.images[0], LENGTH, idle_strategy("spin"))
             caller.run(WARM_UP_ROUND_TRIPS)
-            for nanoseconds in caller.run(ROUND_TRIPS):
-                histogram.record_value(max(1, nanoseconds))
+            return _histogram(caller.run(ROUND_TRIPS))
         finally:
             echo.stop()
             thread.join()
-    return histogram

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import statistics
 import subprocess
-import sys
 import tempfile
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from benchmarks.building import CHECKOUT
 from benchmarks.folders import archive_folder, memory_folder
+from benchmarks.reference import harness
 from benchmarks.result import PeerUnavailableError
 
 if TYPE_CHECKING:
@@ -31,15 +29,11 @@ _PATIENCE_S = 120.0
 
 def _jar() -> tuple[str, Path]:
     """The launcher and the reference's jar, as the interop tests find them."""
-    sys.path.insert(0, str(CHECKOUT / "tests" / "interop"))
+    artifact = harness("artifact")
     try:
-        artifact = importlib.import_module("peer.artifact")
-        try:
-            return artifact.program("java", "openjdk-17-jdk-headless"), artifact.fetch_jar()
-        except artifact.PeerUnavailable as reason:
-            raise PeerUnavailableError(str(reason)) from None
-    finally:
-        sys.path.pop(0)
+        return artifact.program("java", "openjdk-17-jdk-headless"), artifact.fetch_jar()
+    except artifact.PeerUnavailable as reason:
+        raise PeerUnavailableError(str(reason)) from None
 
 
 def java_command(options: list[str], main_class: str) -> list[str]:

@@ -101,17 +101,20 @@ def main(names: Sequence[str] = (), *, as_json: bool = False) -> int:
         results += measured
         if not as_json:
             for result in measured:
-                print(_line(result), flush=True)
+                print(_lines(result), flush=True)
     if as_json:
         print(json.dumps([result.as_dict() for result in results], indent=2))
     return 1 if failed else 0
 
 
-def _line(result: Result) -> str:
+def _lines(result: Result) -> str:
+    """A line for each peer."""
     digits = 2 if result.smaller_is_better else 0
-    peer = "-" if result.peer is None else f"{result.peer:,.{digits}f}"
-    ratio = "-" if result.ratio is None else f"{result.ratio:.2f}"
-    return (
-        f"{result.name:<20} {result.unit:<11} ours {result.ours:>14,.{digits}f}"
-        f"   peer {peer:>14}   ratio {ratio:>6}   {result.peer_name}"
-    )
+    head = f"{result.name:<20} {result.unit:<11} ours {result.ours:>14,.{digits}f}"
+    lines = []
+    for peer in result.peers:
+        figure = "-" if peer.figure is None else f"{peer.figure:,.{digits}f}"
+        found = result.ratio_to(peer.figure)
+        ratio = "-" if found is None else f"{found:.2f}"
+        lines.append(f"{head}   peer {figure:>14}   ratio {ratio:>6}   {peer.name}")
+    return "\n".join(lines)

@@ -10,19 +10,25 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import AerologError
 from benchmarks.building import CHECKOUT
 from benchmarks.java import PEER_NAME, java_command
-from benchmarks.result import BenchmarkFailedError
+from benchmarks.reference import harness
+from benchmarks.result import BenchmarkFailedError, PeerUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OURS = "ours"
 JAVA = "java"
+C = "c"
+PEERS = (JAVA, C)
+# Of the reference, whose driver and clients in C are measured.
+C_VERSION = os.environ.get("AEROLOG_BENCH_C", "1.51.0")
+C_NAME = f"Aeron {C_VERSION} (C) {{}}"
 MODES = ("DEDICATED", "SHARED_NETWORK", "SHARED")
 READY_S = 15.0
 PATIENCE_S = 10.0
@@ -43,7 +49,7 @@ class DriverProcess:
     """A media driver that runs in a process of its own.
 
     Attributes:
-        kind: OURS or JAVA.
+        kind: OURS, JAVA or C.
         aeron_dir: the directory in which clients find the driver.
     """
 
@@ -66,16 +72,29 @@ class DriverProcess:
         raise BenchmarkFailedError(f"the kernel tells no RssAnon of process {self.pid}")
 
 
-def peer_name(mode: str) -> str:
-    """The name that results give to the reference's driver."""
-    return PEER_NAME.format(f"MediaDriver {mode}")
+def peer_name(kind: str, mode: str) -> str:
+    """The name that results give to one of the reference's drivers."""
+    return C_NAME.format(f"driver {mode}") if kind == C else PEER_NAME.format(f"MediaDriver {mode}")
+
+
+def c_programs() -> Any:
+    """The reference's client and driver in C, built when they are not in the cache.
+
+    Raises:
+        PeerUnavailableError: they cannot be built here.
+    """
+    build = harness("c_build")
+    try:
+        return build.c_programs(C_VERSION)
+    except (harness("artifact").PeerUnavailable, build.CratesUnavailable) as reason:
+        raise PeerUnavailableError(str(reason)) from None
 
 
 @contextmanager
 def driver(
     kind: str, mode: str, properties: dict[str, str] | None = None
 ) -> Iterator[DriverProcess]:
-    """A driver of either kind, ready for clients; ended by its id when the block ends.
+    """A driver of a kind, ready for clients; ended by its id when the block ends.
 
     Raises:
         PeerUnavailableError: the reference cannot be had.
@@ -90,16 +109,29 @@ def driver(
             **(properties or {}),
         }
         defines = [f"-D{name}={value}" for name, value in wanted.items()]
+        settings = {}
         if kind == JAVA:
             command = java_command([*_JAVA_OPTIONS, *defines], "io.aeron.driver.MediaDriver")
+        elif kind == C:
+            command = [str(c_programs().driver)]
+            settings = {name.upper().replace(".", "_"): each for name, each in wanted.items()}
         else:
             command = [sys.executable, "-m", "aerolog.transport.driver", *defines]
-        process = subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command,
+            cwd=CHECKOUT,
+            env={**os.environ, **settings},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        )
         try:
             _until_ready(process, aeron_dir)
             yield DriverProcess(kind, aeron_dir, process.pid)
         finally:
-            process.terminate()
+            if process.stdin:
+                process.stdin.close()  # that ends the driver in C
+            if kind != C:
+                process.terminate()
             try:
                 process.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:

@@ -15,9 +15,9 @@ from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.network.sockets import open_receive_port, open_send_port
 from benchmarks.building import native
-from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
+from benchmarks.result import BenchmarkFailedError, Peer, PeerUnavailableError, Result
 from benchmarks.udp import FRAGMENT_LIMIT, HOST, STREAM_ID, free_port, measured_rate
-from benchmarks.udp_drivers import JAVA, OURS, DriverProcess, driver, peer_name
+from benchmarks.udp_drivers import OURS, PEERS, DriverProcess, driver, peer_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,24 +52,35 @@ PROPERTIES = {
 def streams() -> list[Result]:
     """Idle cost, memory and throughput of 1,000 streams."""
     ours = _measure(OURS)
-    try:
-        peer, name = _measure(JAVA), peer_name(MODE)
-    except PeerUnavailableError as error:
-        peer, name = Figures(), f"{peer_name('')}: {error}"
-    except BenchmarkFailedError as error:
-        peer, name = Figures(), f"{peer_name(MODE)} failed: {error}"
     if ours.idle is None or ours.memory is None or ours.single is None or ours.many is None:
         raise BenchmarkFailedError(ours.failure)
-    if peer.failure:
-        name += f" failed: {peer.failure}"
+    (java, java_name), (c, c_name) = map(_measure_peer, PEERS)
     calls = "the same datagrams by bare system calls, 64 at a time"
+
+    def beside(name: str, unit: str, field: str, *, smaller_is_better: bool) -> Result:
+        figure, peer, more = (getattr(each, field) for each in (ours, java, c))
+        others = (Peer(more, c_name),)
+        return Result(name, unit, figure, peer, java_name, smaller_is_better, others)
+
     return [
-        Result("udp-streams-idle", "% of a core", ours.idle, peer.idle, name, True),
+        beside("udp-streams-idle", "% of a core", "idle", smaller_is_better=True),
         Result("udp-streams-idle-bare", "% of a core", ours.idle, _bare_cost(), calls, True),
-        Result("udp-streams-memory", "KiB/stream", ours.memory, peer.memory, name, True),
-        Result("udp-streams-1", "messages/s", ours.single, peer.single, name),
-        Result("udp-streams-1000", "messages/s", ours.many, peer.many, name),
+        beside("udp-streams-memory", "KiB/stream", "memory", smaller_is_better=True),
+        beside("udp-streams-1", "messages/s", "single", smaller_is_better=False),
+        beside("udp-streams-1000", "messages/s", "many", smaller_is_better=False),
     ]
+
+
+def _measure_peer(kind: str) -> tuple[Figures, str]:
+    """What could be measured of a peer, and its name with the reason why the rest is missing."""
+    name = peer_name(kind, MODE)
+    try:
+        found = _measure(kind)
+    except PeerUnavailableError as error:
+        return Figures(), f"{peer_name(kind, '')}: {error}"
+    except BenchmarkFailedError as error:
+        return Figures(), f"{name} failed: {error}"
+    return found, f"{name} failed: {found.failure}" if found.failure else name
 
 
 @dataclass(slots=True)
