@@ -55,3 +55,11 @@ def test_the_two_directions_of_a_request_are_two_tests(table):
         assert theirs != ours, name
         assert "our" in theirs.split("[")[1], name
         assert "reference" in ours.split("[")[1], name
+
+
+def test_every_difference_between_versions_has_its_test(checkout):
+    page = (checkout / "docs" / "compatibility" / "versions.md").read_text()
+    tests = (checkout / "tests" / "interop" / "test_c_versions.py").read_text()
+    named = re.findall(r"`(test_\w+)` \|$", page, re.MULTILINE)
+    assert named
+    assert sorted(named) == sorted(re.findall(r"^def (test_\w+)", tests, re.MULTILINE))
