@@ -108,9 +108,12 @@ def test_the_name_of_the_helping_thread(start_server, our_client, name, mode):
     expected = set() if is_new and mode == "SHARED" else {"aeron-md-nra"}
     if not is_new:
         expected = {"aeron-executor"}
-    tasks = Path(f"/proc/{server.pid}/task").glob("*/comm")
-    names = {each.read_text().strip() for each in tasks}
-    assert {each for each in names if each.startswith("aeron-")} == expected
+
+    def names() -> set[str]:
+        tasks = Path(f"/proc/{server.pid}/task").glob("*/comm")
+        return {name for each in tasks if (name := each.read_text().strip()).startswith("aeron-")}
+
+    await_true(lambda: names() == expected, f"{names()}: {expected}")  # a thread names itself
 
 
 @pytest.mark.parametrize("name", LATER)
@@ -216,7 +219,7 @@ def test_the_archive_client_s_first_request(
     subscription = our_client(our_driver.aeron_dir).add_subscription("aeron:ipc", stream_id)
     client = peer_client(our_driver.aeron_dir)
     asked = client.peer.background(
-        "archive_connect", client=client.handle, request_stream=stream_id, message_timeout_ms=2000
+        "archive_connect", client=client.handle, request_stream=stream_id, message_timeout_ms=3000
     )
     requests: list[bytes] = []
     await_true(
