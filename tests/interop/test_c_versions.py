@@ -13,6 +13,7 @@ import peer
 import pytest
 from peer.c_build import CRATES, STANDARD, c_programs, version_of
 from peer.counters import SYSTEM_IDS, DriverCounters
+from peer.streams import free_port
 
 from aerolog.transport.errors import RegistrationError
 
@@ -185,6 +186,27 @@ def test_datagrams_that_count_as_invalid(c_driver, our_client, stream_id, datagr
         )
         invalid = counters.system("invalid_packets") - invalid
     assert invalid == int(since != "" and is_since(c_driver.implementation, since))
+
+
+@pytest.mark.parametrize("name", [pytest.param("c-1.54.0", marks=pytest.mark.slow)])
+def test_datagrams_within_the_window_are_taken_for_over_runs(
+    session_servers, our_driver, our_client, stream_id, name
+):
+    receiving = our_client(session_servers(name, "driver").aeron_dir)
+    channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    subscription = receiving.add_subscription(channel, stream_id)
+    publication = our_client(our_driver.aeron_dir).add_publication(channel, stream_id)
+    publication.wait_connected(30)
+    counters = DriverCounters(receiving.counters)
+    before, message = counters.all_system(), bytes(2500)
+
+    def is_over_run() -> bool:
+        for _ in range(20):
+            publication.offer(message)
+        subscription.poll_messages(64)
+        return counters.system("over_runs") > before["over_runs"]
+
+    await_true(is_over_run, "no over-run")
 
 
 def await_true(is_so: Callable[[], Any], what: str) -> None:

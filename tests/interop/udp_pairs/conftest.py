@@ -124,6 +124,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("direction", params)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out streams that must lose nothing, and cannot ask again, towards 1.54 in C.
+
+    It drops datagrams within its own window (test_c_versions.py), as from senders of its own.
+    """
+    lossy = [
+        item
+        for item in items
+        if "AEROLOG_UDP_DIRECTIONS" not in os.environ
+        and {"name": "unreliable without loss", "direction": "ours-to-c-1.54.0"}.items()
+        <= getattr(getattr(item, "callspec", None), "params", {}).items()
+    ]
+    if lossy:
+        config.hook.pytest_deselected(items=lossy)
+        items[:] = [item for item in items if item not in lossy]
+
+
 @pytest.fixture(scope="module")
 def pair_servers(
     reference: peer.Toolchain, tmp_path_factory: pytest.TempPathFactory
