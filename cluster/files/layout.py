@@ -1,15 +1,16 @@
 """Layouts of the files in a cluster folder, as tables of each field's offset, size and type.
 
-Formats: spec cluster 3 (recording.log) and spec cluster 5 (node-state.dat). The head of
-mark files is a message, ``protocol.mark_header``.
+Formats: spec cluster 3 (recording.log). Mark files and node-state.dat consist of messages, whose
+tables are those of ``cluster.protocol``.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from aerolog.cluster.protocol.node_state_messages import NodeStateHeader
 from aerolog.transport.protocol.fixed_layout import Field, packer
-from aerolog.transport.protocol.sbe import MESSAGE_HEADER, semantic_version
+from aerolog.transport.protocol.sbe import semantic_version
 
 RECORDING_LOG_NAME: Final = "recording.log"
 NODE_STATE_NAME: Final = "node-state.dat"
@@ -35,20 +36,6 @@ INVALID_FLAG: Final = 1 << 31
 REMOVED: Final = -1
 
 NODE_STATE_LENGTH: Final = 1024 * 1024
-NODE_STATE_SCHEMA_ID: Final = 112
-NODE_STATE_SCHEMA_VERSION: Final = 10
 NODE_STATE_VERSION: Final = semantic_version(0, 3, 0)
-#: Messages of schema 112 have a header of their own, which says how long the message is.
-FRAME_HEADER_FIELDS: Final = (*MESSAGE_HEADER, Field("frame_length", 8, "i"))
-FRAME_HEADER_LENGTH: Final = 16
-FRAME_HEADER: Final = packer(FRAME_HEADER_FIELDS, FRAME_HEADER_LENGTH)
 FRAME_ALIGNMENT: Final = 8
-FIRST_FRAME_OFFSET: Final = 8
-CANDIDATE_TERM_TEMPLATE_ID: Final = 301
-NODE_STATE_FOOTER_TEMPLATE_ID: Final = 304
-CANDIDATE_TERM_FIELDS: Final = (
-    Field("candidate_term_id", 0, "q"),
-    Field("timestamp", 8, "q"),
-    Field("log_position", 16, "q"),
-)
-CANDIDATE_TERM_LENGTH: Final = 24
+FIRST_FRAME_OFFSET: Final = NodeStateHeader.LAYOUT.block_length

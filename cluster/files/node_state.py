@@ -9,27 +9,24 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aerolog.cluster.files.layout import (
-    CANDIDATE_TERM_FIELDS,
-    CANDIDATE_TERM_LENGTH,
-    CANDIDATE_TERM_TEMPLATE_ID,
     FIRST_FRAME_OFFSET,
     FRAME_ALIGNMENT,
-    FRAME_HEADER,
-    FRAME_HEADER_LENGTH,
-    NODE_STATE_FOOTER_TEMPLATE_ID,
     NODE_STATE_LENGTH,
     NODE_STATE_NAME,
-    NODE_STATE_SCHEMA_ID,
-    NODE_STATE_SCHEMA_VERSION,
     NODE_STATE_VERSION,
 )
+from aerolog.cluster.protocol import node_state_messages as stored
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
-from aerolog.transport.protocol.fixed_layout import align, offsets
-from aerolog.transport.protocol.sbe import semantic_version_major
+from aerolog.transport.protocol.fixed_layout import align
+from aerolog.transport.protocol.sbe import (
+    FRAMED_HEADER,
+    FRAMED_HEADER_LENGTH,
+    semantic_version_major,
+)
 
-_AT = offsets(CANDIDATE_TERM_FIELDS)
-_NULL = -1
+_TERM = stored.CandidateTerm.LAYOUT
+_AT = {field.name: field.offset for field in _TERM.fixed}
 
 
 class CandidateTerm(NamedTuple):
@@ -79,7 +76,7 @@ class NodeStateFile:
             self._mapped = files.open_mapped(
                 self.path,
                 writable=create,
-                min_length=FIRST_FRAME_OFFSET + FRAME_HEADER_LENGTH,
+                min_length=FIRST_FRAME_OFFSET + FRAMED_HEADER_LENGTH,
             )
         version = self._mapped.load_i32(0)
         if version == 0 and create and self._mapped.length >= NODE_STATE_LENGTH:
@@ -93,41 +90,28 @@ class NodeStateFile:
 
     def _initialise(self) -> None:
         """Write the empty frames, and the version last, so that a cut leaves the file blank."""
-        candidate = FIRST_FRAME_OFFSET
-        footer = candidate + FRAME_HEADER_LENGTH + CANDIDATE_TERM_LENGTH
-        for at, template_id, block_length in (
-            (candidate, CANDIDATE_TERM_TEMPLATE_ID, CANDIDATE_TERM_LENGTH),
-            (footer, NODE_STATE_FOOTER_TEMPLATE_ID, 0),
-        ):
-            self._mapped.view(at, FRAME_HEADER_LENGTH)[:] = FRAME_HEADER.pack(
-                block_length,
-                template_id,
-                NODE_STATE_SCHEMA_ID,
-                NODE_STATE_SCHEMA_VERSION,
-                FRAME_HEADER_LENGTH + block_length,
-            )
-        for offset in _AT.values():
-            self._mapped.store_i64(candidate + FRAME_HEADER_LENGTH + offset, _NULL)
+        frames = stored.CandidateTerm().encode() + stored.NodeStateFooter().encode()
+        self._mapped.view(FIRST_FRAME_OFFSET, len(frames))[:] = frames
         self._mapped.store_i32(0, NODE_STATE_VERSION)
         self._mapped.flush()
 
     def _find_candidate_term(self) -> int:
         """Walk the frames up to the footer, and return the offset of the candidate term's block."""
         at = FIRST_FRAME_OFFSET
-        while at + FRAME_HEADER_LENGTH <= self._mapped.length:
-            block_length, template_id, schema_id, _, length = FRAME_HEADER.unpack(
-                self._mapped.view(at, FRAME_HEADER_LENGTH)
+        while at + FRAMED_HEADER_LENGTH <= self._mapped.length:
+            block_length, template_id, schema_id, _, length = FRAMED_HEADER.unpack(
+                self._mapped.view(at, FRAMED_HEADER_LENGTH)
             )
-            if schema_id != NODE_STATE_SCHEMA_ID:
+            if schema_id != _TERM.schema.id:
                 raise self._damage(at, f"a message of schema {schema_id}")
-            if template_id == NODE_STATE_FOOTER_TEMPLATE_ID:
+            if template_id == stored.NodeStateFooter.LAYOUT.template_id:
                 break
-            if not FRAME_HEADER_LENGTH <= length <= self._mapped.length - at:
+            if not FRAMED_HEADER_LENGTH <= length <= self._mapped.length - at:
                 raise self._damage(at, f"a message of {length} bytes")
-            if template_id == CANDIDATE_TERM_TEMPLATE_ID:
-                if min(block_length, length - FRAME_HEADER_LENGTH) < CANDIDATE_TERM_LENGTH:
+            if template_id == _TERM.template_id:
+                if min(block_length, length - FRAMED_HEADER_LENGTH) < _TERM.block_length:
                     raise self._damage(at, f"a candidate term of {block_length} bytes")
-                return at + FRAME_HEADER_LENGTH
+                return at + FRAMED_HEADER_LENGTH
             at += align(length, FRAME_ALIGNMENT)
         raise self._damage(at, "no candidate term before the end")
 
@@ -141,7 +125,7 @@ class NodeStateFile:
     def candidate_term(self) -> CandidateTerm:
         """What is stored at present."""
         return CandidateTerm(
-            *(self._mapped.load_i64(self._base + field.offset) for field in CANDIDATE_TERM_FIELDS)
+            *(self._mapped.load_i64(self._base + field.offset) for field in _TERM.fixed)
         )
 
     def update(self, term: CandidateTerm) -> None:

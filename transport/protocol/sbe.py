@@ -50,6 +50,10 @@ MESSAGE_HEADER = (
 )
 HEADER_LENGTH = 8
 HEADER = packer(MESSAGE_HEADER, HEADER_LENGTH)
+#: Behind the header in schemas that have it: the length of the whole message, and padding.
+FRAME_LENGTH_FIELDS = (*MESSAGE_HEADER, Field("frame_length", 8, "i"))
+FRAMED_HEADER_LENGTH = 16
+FRAMED_HEADER = packer(FRAME_LENGTH_FIELDS, FRAMED_HEADER_LENGTH)
 VAR_LENGTH = struct.Struct("<I")
 EMPTY = VAR_LENGTH.pack(0)
 VAR_LENGTH_MAX = 1_073_741_824
@@ -128,7 +132,7 @@ class BooleanType(WireEnum):
 
 
 class MessageHeader(NamedTuple):
-    """The eight bytes before every message."""
+    """The first eight bytes of every message."""
 
     block_length: int
     template_id: int
@@ -392,6 +396,7 @@ class MessageLayout(Layout):
         schema: the schema that the message is part of.
         template_id: number of the message on the wire.
         added_in: schema version that introduced the message.
+        header_length: bytes before the block.
     """
 
     def __init__(
@@ -401,6 +406,7 @@ class MessageLayout(Layout):
         self.schema = schema
         self.template_id = template_id
         self.added_in = added_in
+        self.header_length = FRAMED_HEADER_LENGTH if schema.has_frame_length else HEADER_LENGTH
         self._headers = [
             HEADER.pack(self.block_length_in(version), template_id, schema.id, version)
             for version in range(schema.version + 1)
@@ -410,7 +416,11 @@ class MessageLayout(Layout):
         """The whole message, as a schema version has it."""
         if version is None:
             version = self.schema_version
-        return self._headers[version] + self.encode_body(message, version)
+        body = self.encode_body(message, version)
+        if self.schema.has_frame_length:
+            length = self.header_length + len(body)
+            return FRAMED_HEADER.pack(*HEADER.unpack(self._headers[version]), length) + body
+        return self._headers[version] + body
 
 
 # -- messages and their schema ---------------------------------------------------------------------
@@ -504,7 +514,8 @@ class Message(Record):
     @classmethod
     def from_body(cls, buffer: Buffer, block_length: int, version: int) -> Self:
         """Decode a message whose header has been read and checked already."""
-        values, _ = cls.LAYOUT.decode_body(buffer, HEADER_LENGTH, block_length, version)
+        layout = cls.LAYOUT
+        values, _ = layout.decode_body(buffer, layout.header_length, block_length, version)
         return cls(**values)
 
 
@@ -518,12 +529,14 @@ class Schema:
     Attributes:
         id: the number of the schema in each message's header.
         version: the newest version, which is the one that is written.
+        has_frame_length: whether the header of its messages says how long they are.
         messages: the message classes by template id, in the order in which they were defined.
     """
 
-    def __init__(self, schema_id: int, version: int) -> None:
+    def __init__(self, schema_id: int, version: int, *, has_frame_length: bool = False) -> None:
         self.id = schema_id
         self.version = version
+        self.has_frame_length = has_frame_length
         self.messages: dict[int, type[Message]] = {}
 
     def add_message(self, template_id: int, added_in: int = 0) -> Callable[[type[M]], type[M]]:

@@ -9,6 +9,7 @@ import peer
 import pytest
 
 from aerolog.cluster import protocol as cp
+from aerolog.cluster.protocol.node_state_messages import NODE_STATE_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,3 +96,14 @@ def test_the_head_of_a_mark_file_is_encoded_alike() -> None:
     theirs = as_reference_encodes(["mark.MarkFileHeader"] * len(heads), heads)
     assert [head.encode() for head in heads] == theirs
     assert [cp.MARK_SCHEMA.decode(encoded) for encoded in theirs] == heads
+
+
+@pytest.mark.parametrize("entries", [0, 1, 3])
+def test_messages_of_the_node_state_are_encoded_alike(entries: int) -> None:
+    number = count(1 + entries)
+    kinds = NODE_STATE_SCHEMA.messages.values()
+    messages = [kind(**values_of(kind.LAYOUT, entries, number)) for kind in kinds]
+    theirs = as_reference_encodes([f"node.{each.LAYOUT.name}" for each in messages], messages)
+    assert len(theirs) == len(messages) == 4
+    assert [each.encode() for each in messages] == theirs
+    assert [NODE_STATE_SCHEMA.decode(encoded) for encoded in theirs] == messages

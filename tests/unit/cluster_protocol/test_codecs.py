@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sbe_values import messages_in
 
 from aerolog.cluster import protocol as cp
+from aerolog.cluster.protocol.node_state_messages import NODE_STATE_SCHEMA
 from aerolog.transport.errors import MessageFormatError
 from aerolog.transport.protocol.sbe import NULL_INT64
 
@@ -155,3 +156,14 @@ def test_the_head_of_a_mark_file_is_read_whole_or_refused(
     assert cp.MARK_SCHEMA.decode(encoded) == head
     with pytest.raises(MessageFormatError):
         cp.MARK_SCHEMA.decode(encoded[: data.draw(st.integers(0, len(encoded) - 1))])
+
+
+@given(messages_in(NODE_STATE_SCHEMA), st.data())
+def test_messages_of_the_node_state_are_read_whole_or_refused(
+    message: cp.Message, data: st.DataObject
+) -> None:
+    encoded = message.encode()
+    assert int.from_bytes(encoded[8:12], "little") == len(encoded)
+    assert NODE_STATE_SCHEMA.decode(encoded) == message
+    with pytest.raises(MessageFormatError):
+        NODE_STATE_SCHEMA.decode(encoded[: data.draw(st.integers(0, len(encoded) - 1))])

@@ -42,8 +42,9 @@ public final class ClusterMessages
         final Class<?> type = Class.forName(PACKAGE + words[0] + "Encoder");
         final Object message = type.getDeclaredConstructor().newInstance();
         final Class<?> header = Class.forName(type.getPackageName() + ".MessageHeaderEncoder");
+        final Object head = header.getDeclaredConstructor().newInstance();
         type.getMethod("wrapAndApplyHeader", MutableDirectBuffer.class, int.class, header)
-            .invoke(message, buffer, 0, header.getDeclaredConstructor().newInstance());
+            .invoke(message, buffer, 0, head);
         Object target = message;
         int i = 1;
         while (i < words.length)
@@ -80,7 +81,12 @@ public final class ClusterMessages
                     throw new IllegalArgumentException(words[i]);
             }
         }
-        final int length = 8 + (int)type.getMethod("encodedLength").invoke(message);
+        final int headLength = (int)header.getMethod("encodedLength").invoke(head);
+        final int length = headLength + (int)type.getMethod("encodedLength").invoke(message);
+        if (headLength > 8)
+        {
+            set(head, "frameLength", length);
+        }
         final byte[] bytes = new byte[length];
         buffer.getBytes(0, bytes);
         return HexFormat.of().formatHex(bytes);
