@@ -1,5 +1,6 @@
 import io.aeron.cluster.client.AeronCluster;
 import io.aeron.cluster.client.EgressListener;
+import java.util.Arrays;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
@@ -7,7 +8,9 @@ import org.agrona.concurrent.UnsafeBuffer;
  */
 public final class ClusterClient
 {
-    private static long received;
+    private static int received;
+    private static long[] sentAt;
+    private static long[] took;
     private static String fault;
 
     private ClusterClient()
@@ -23,6 +26,8 @@ public final class ClusterClient
         final int count = Integer.parseInt(args[4]);
         final int length = Integer.parseInt(args[5]);
         final int window = Integer.parseInt(args[6]);
+        sentAt = new long[count];
+        took = new long[count];
         final UnsafeBuffer message = new UnsafeBuffer(new byte[length]);
         final EgressListener listener = (clusterSessionId, timestamp, buffer, offset, size, header) ->
         {
@@ -30,6 +35,7 @@ public final class ClusterClient
             {
                 fault = "message " + received + " came back as " + buffer.getLong(offset) + " of " + size + " bytes";
             }
+            took[received] = System.nanoTime() - sentAt[received];
             received++;
         };
         try (AeronCluster cluster = AeronCluster.connect(new AeronCluster.Context()
@@ -40,7 +46,7 @@ public final class ClusterClient
             .egressListener(listener)))
         {
             System.out.println("session " + cluster.clusterSessionId());
-            long sent = 0;
+            int sent = 0;
             long heard = System.nanoTime();
             final long start = heard;
             while (received < count && null == fault)
@@ -48,6 +54,7 @@ public final class ClusterClient
                 if (sent < count && sent - received < window)
                 {
                     message.putLong(0, sent);
+                    sentAt[sent] = System.nanoTime();
                     if (cluster.offer(message, 0, length) > 0)
                     {
                         sent++;
@@ -62,7 +69,12 @@ public final class ClusterClient
                     fault = "nothing came for 20 s after " + received + " of " + sent + " sent";
                 }
             }
-            System.out.println(null == fault ? "echoed " + received + " ns " + (System.nanoTime() - start) : fault);
+            final long nanos = System.nanoTime() - start;
+            // The first half lets the virtual machines warm up.
+            final long[] half = Arrays.copyOfRange(took, count / 2, count);
+            Arrays.sort(half);
+            System.out.println(null != fault ? fault : "echoed " + received + " ns " + nanos +
+                " p50 " + half[half.length / 2] + " p99 " + half[half.length * 99 / 100]);
         }
     }
 }
