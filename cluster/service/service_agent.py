@@ -157,7 +157,6 @@ class ServiceAgent(Agent):
             raise
         self.is_started = True
         self._acknowledge(self.aeron.client_id)
-        self._mark_file.ready()
 
     def _recover(self, key: bytes) -> None:
         term_id, position, timestamp, _, count = _RECOVERY_KEY.unpack_from(key)
@@ -379,12 +378,22 @@ class ServiceAgent(Agent):
             self._service.on_session_message(session, timestamp, data)  # type: ignore[arg-type]
 
     def end_batch(self) -> None:
-        """Hand the batch to the service."""
+        """Hand the batch to the service.
+
+        Raises:
+            AgentTerminated: the service raised something. How much of a batch is done then differs
+                from member to member, so that the service cannot go on.
+        """
         if self._batch and self._on_messages is not None:
             batch, self._batch = self._batch, []
             self._in_batch = True
             try:
                 self._on_messages(batch)
+            except Exception as error:
+                raise AgentTerminated(
+                    f"a batch of {len(batch)} messages up to position {batch[-1].position} failed:"
+                    f" {error}"
+                ) from error
             finally:
                 self._in_batch = False
 
@@ -460,7 +469,13 @@ class ServiceAgent(Agent):
 
     def _take_snapshot(self) -> None:
         begin_ns = self.clock.now_ns()
-        recording_id = take_snapshot(self, self._service.on_take_snapshot)
+        try:
+            recording_id = take_snapshot(self, self._service.on_take_snapshot)
+        except AgentTerminated:
+            raise
+        except Exception as error:  # noqa: BLE001 - the module gives the snapshot up, and goes on
+            self.report(error)
+            recording_id = NULL_VALUE
         self._counters.on_snapshot(self.clock.now_ns() - begin_ns)
         self._acknowledge(recording_id)
 

@@ -96,6 +96,7 @@ class ServiceContainer(Resource):
                 clock=self.options.clock,
                 error_handler=self._on_agent_error,
             )
+            self._mark_file.ready()
             self._runner.start()
         except BaseException:
             self._mark_file.failed_start()
@@ -157,13 +158,11 @@ class ServiceContainer(Resource):
             return
         if isinstance(error, AgentTerminated) or not agent.is_started:
             self.failure = error
-        self._report(error)
+        cause = error.__cause__ if isinstance(error, AgentTerminated) else None
+        self._report(error if cause is None else cause)
 
     def _end(self) -> None:
-        if self.failure is None:
-            self._mark_file.terminated()
-        else:
-            self._mark_file.failed_start()
+        self._mark_file.terminated()
         self._ended.set()
         if self._on_end is not None:
             self._on_end()

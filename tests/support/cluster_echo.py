@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aerolog.cluster.service import ClusteredService
 
@@ -25,11 +25,13 @@ _COUNT = struct.Struct("<q")
 class EchoService(ClusteredService):
     """Sends each message back and counts them; the count is its state.
 
-    Some messages ask for more: close, count, timer ID MILLIS, cancel ID, offer TEXT, random, raise.
+    Some messages ask for more: close, count, timer ID MILLIS, cancel ID, offer TEXT, raise,
+    and spoil, after which a snapshot fails.
     """
 
     def __init__(self) -> None:
         self.count = 0
+        self.is_spoilt = False
         self.calls: list[str] = []
 
     def on_start(self, cluster: Cluster, snapshot: SnapshotReader | None) -> None:
@@ -39,6 +41,9 @@ class EchoService(ClusteredService):
             (self.count,) = _COUNT.unpack(message)
 
     def on_take_snapshot(self, snapshot: SnapshotWriter) -> None:
+        if self.is_spoilt:
+            self.is_spoilt = False
+            raise ValueError("asked to spoil the snapshot")
         snapshot.write_message(_COUNT.pack(self.count))
 
     def on_role_change(self, role: Role) -> None:
@@ -70,6 +75,8 @@ class EchoService(ClusteredService):
                 self.cluster.cancel_timer(int(number))
             case ["offer", text]:
                 self.cluster.send(text.encode())
+            case ["spoil"]:
+                self.is_spoilt = True
             case ["raise"]:
                 raise ValueError("asked to raise")
             case _:
@@ -82,6 +89,39 @@ class EchoService(ClusteredService):
     def tell_all(self, data: bytes) -> None:
         for session in self.cluster.sessions.values():
             session.send(data)
+
+
+class DiceService(ClusteredService):
+    """Notes the cluster's random numbers and times; its state goes through JSON.
+
+    With ``fill LENGTH`` the state gets a text of so many characters.
+    """
+
+    def __init__(self) -> None:
+        self.rolls: list[list[float]] = []
+        self.filling = ""
+
+    def state(self) -> object:
+        return {"rolls": self.rolls, "filling": self.filling}
+
+    def restore(self, state: Any) -> None:
+        self.rolls, self.filling = state["rolls"], state["filling"]
+
+    def on_session_message(
+        self, session: ClientSession | None, timestamp: int, data: memoryview
+    ) -> None:
+        assert session is not None
+        cluster = self.cluster
+        assert cluster.time == timestamp
+        words = bytes(data).decode().split()
+        if words[0] == "fill":
+            self.filling = "x" * int(words[1])
+        elif words[0] == "roll":
+            at = cluster.random_at(cluster.log_position)
+            rolls = [cluster.random.random(), cluster.random.random()]
+            assert rolls == [at.random(), at.random()]
+            self.rolls.append([*rolls, cluster.log_position, timestamp])
+        session.send(b"%d %d" % (len(self.rolls), len(self.filling)))
 
 
 class BatchEchoService(EchoService):

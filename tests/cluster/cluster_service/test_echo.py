@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import peer
 import pytest
+from cluster_talk import answers, heard, options
 
 from aerolog.cluster.client import AeronCluster, SessionClosedError
-from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from peer.cluster_node import Node
 
+    from aerolog.transport.client import Aeron
+
 pytestmark = pytest.mark.interop
-
-
-def options(node: Node, **others: Any) -> dict[str, Any]:
-    return {
-        "ingress_channel": "aeron:udp",
-        "ingress_endpoints": node.endpoints,
-        "egress_channel": "aeron:udp?endpoint=localhost:0",
-        **others,
-    }
-
-
-@pytest.fixture
-def aeron(node: Node) -> Iterator[Aeron]:
-    with Aeron(node.aeron_dir) as client:
-        yield client
-
-
-def answers(cluster: AeronCluster, message: bytes, count: int = 1) -> list[bytes]:
-    """What comes back for a message."""
-    cluster.send(message)
-    return heard(cluster, count)
-
-
-def heard(cluster: AeronCluster, count: int = 1) -> list[bytes]:
-    found: list[bytes] = []
-    for received in cluster.messages():
-        found.append(received.data)
-        if len(found) == count:
-            return found
-    raise AssertionError("the session ended")
 
 
 @pytest.mark.parametrize(
@@ -91,4 +61,6 @@ def test_timers(node: Node, aeron: Aeron) -> None:
 
 def test_a_service_offers_to_the_log(node: Node, aeron: Aeron) -> None:
     with AeronCluster(aeron, **options(node)) as cluster:
-        assert answers(cluster, b"offer this") == [b"offered this"]
+        for number in range(30):
+            cluster.send(b"offer m%d" % number)
+        assert heard(cluster, 30) == [b"offered m%d" % number for number in range(30)]

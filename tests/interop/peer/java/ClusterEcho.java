@@ -12,12 +12,14 @@ import org.agrona.concurrent.UnsafeBuffer;
 
 /**
  * A service that sends each message back and counts them, and timers as thousands; the count is its state. Some messages ask for more:
- * "close", "count", "timer ID MILLIS", "cancel ID", "offer TEXT".
+ * "close", "count", "timer ID MILLIS", "cancel ID", "offer TEXT", "raise",
+ * "spoil", after which a snapshot fails.
  */
 public final class ClusterEcho implements ClusteredService
 {
     private Cluster cluster;
     private long count;
+    private boolean isSpoilt;
 
     public void onStart(final Cluster cluster, final Image snapshotImage)
     {
@@ -52,7 +54,7 @@ public final class ClusterEcho implements ClusteredService
             return;
         }
         final char first = length == 0 ? ' ' : (char)buffer.getByte(offset);
-        if (length < 64 && (first == 'c' || first == 't' || first == 'o'))
+        if (length < 64 && (first == 'c' || first == 't' || first == 'o' || first == 'r' || first == 's'))
         {
             final String[] words = buffer.getStringWithoutLengthAscii(offset, length).split(" ");
             switch (words[0])
@@ -74,6 +76,11 @@ public final class ClusterEcho implements ClusteredService
                     final UnsafeBuffer text = new UnsafeBuffer(words[1].getBytes());
                     idleUntil(() -> cluster.offer(text, 0, text.capacity()) > 0);
                     return;
+                case "spoil":
+                    isSpoilt = true;
+                    return;
+                case "raise":
+                    throw new IllegalArgumentException("asked to raise");
                 default:
                     break;
             }
@@ -90,6 +97,11 @@ public final class ClusterEcho implements ClusteredService
 
     public void onTakeSnapshot(final ExclusivePublication snapshotPublication)
     {
+        if (isSpoilt)
+        {
+            isSpoilt = false;
+            throw new IllegalStateException("asked to spoil the snapshot");
+        }
         final ExpandableArrayBuffer buffer = new ExpandableArrayBuffer();
         buffer.putLong(0, count);
         idleUntil(() -> snapshotPublication.offer(buffer, 0, 8) > 0);

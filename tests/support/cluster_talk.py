@@ -1,0 +1,60 @@
+"""What tests say to a cluster, and hear from it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import peer
+
+from aerolog.cluster.client import AeronCluster
+from aerolog.transport.client import Aeron
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from peer.cluster_node import Node
+
+
+def options(node: Node, **others: Any) -> dict[str, Any]:
+    return {
+        "ingress_channel": "aeron:udp",
+        "ingress_endpoints": node.endpoints,
+        "egress_channel": "aeron:udp?endpoint=localhost:0",
+        **others,
+    }
+
+
+@contextmanager
+def talk(node: Node) -> Iterator[AeronCluster]:
+    """A session with a client of its own."""
+    with Aeron(node.aeron_dir) as aeron, AeronCluster(aeron, **options(node)) as cluster:
+        yield cluster
+
+
+def answers(cluster: AeronCluster, message: bytes, count: int = 1) -> list[bytes]:
+    """What comes back for a message."""
+    cluster.send(message)
+    return heard(cluster, count)
+
+
+def heard(cluster: AeronCluster, count: int = 1) -> list[bytes]:
+    found: list[bytes] = []
+    for received in cluster.messages():
+        found.append(received.data)
+        if len(found) == count:
+            return found
+    raise AssertionError("the session ended")
+
+
+def tool(node: Node, *command: str) -> str:
+    """The output of the reference's ClusterTool on a node."""
+    return peer.java_tool("io.aeron.cluster.ClusterTool", str(node.folder / "cluster"), *command)
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, f"no {what} within 20 s"
+        time.sleep(0.01)
