@@ -18,6 +18,7 @@ from aerolog.archive.client import options as archive_client_options
 from aerolog.archive.service import properties as archive_properties
 from aerolog.cluster.client import options as cluster_client_options
 from aerolog.cluster.module import properties as cluster_module_properties
+from aerolog.cluster.service import options as cluster_service_options
 from aerolog.tools.command_line.application import COMMANDS, application
 from aerolog.tools.command_line.help import CONNECTION_PANEL, usage
 from aerolog.tools.command_line.options import DriverOptions
@@ -214,6 +215,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "archive-choices": lambda: choices(archive_properties.PROPERTIES),
     "cluster-module-properties": lambda: property_table(cluster_module_properties.PROPERTIES),
     "cluster-module-choices": lambda: choices(cluster_module_properties.PROPERTIES),
+    "cluster-service-properties": lambda: property_table(cluster_service_options.PROPERTIES),
     "cluster-client-properties": lambda: property_table(cluster_client_options.PROPERTIES),
     "uri-parameters": uri_parameters,
     "commands": commands,

@@ -38,7 +38,7 @@ class ServiceContainer(Resource):
         service: the service to run.
         properties: settings by the reference's names; those of the environment when None.
         on_error: called with each error, besides its entry in the mark file's error log.
-        on_end: called on the service's thread when the service has ended.
+        on_end: called with the container, on the service's thread, when the service has ended.
         options: attributes of ServiceContainerOptions: aeron_dir, cluster_dir, cluster_id,
             service_id, ...
 
@@ -58,7 +58,7 @@ class ServiceContainer(Resource):
         *,
         properties: Properties | None = None,
         on_error: Callable[[BaseException], object] | None = None,
-        on_end: Callable[[], object] | None = None,
+        on_end: Callable[[ServiceContainer], object] | None = None,
         **options: Any,
     ) -> None:
         self.options = ServiceContainerOptions.of(properties=properties, **options)
@@ -165,7 +165,7 @@ class ServiceContainer(Resource):
         self._mark_file.terminated()
         self._ended.set()
         if self._on_end is not None:
-            self._on_end()
+            self._on_end(self)
 
     # -- life ------------------------------------------------------------------------------------
 

@@ -29,6 +29,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "services.service_commands:consensus_module_app",
         "Run a consensus module beside an archive.",
     ),
+    "service-container": (
+        "services.service_commands:service_container_app",
+        "Run a clustered service in Python.",
+    ),
     "publish": ("messages.publish_command", "Publish lines, records or generated messages."),
     "subscribe": ("messages.subscribe_command", "Print the messages of a stream."),
     "tail": ("replay.tail_command", "Print a recording, then its live stream."),
@@ -97,6 +101,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "archive",
         "clustered-driver",
         "consensus-module",
+        "service-container",
         "passwords",
     ),
     "Streams and recordings": (

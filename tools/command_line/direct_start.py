@@ -21,6 +21,7 @@ _MODULES: Final = {
     "archive": "services.direct_service",
     "clustered-driver": "services.direct_service",
     "consensus-module": "services.direct_service",
+    "service-container": "services.direct_service",
     "stat": "stat.plain_stat",
     "archive-tool": "archive_tool.plain_archive_tool",
 }

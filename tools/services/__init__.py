@@ -1,1 +1,1 @@
-"""The commands that run on and on: driver, archive and consensus module, alone or together."""
+"""The commands that run on and on: driver, archive, consensus module, service container."""

@@ -15,6 +15,7 @@ SERVICES: Final = {
     "archive": ("aerolog.archive.service", "main_archive"),
     "clustered-driver": ("aerolog.cluster.module", "main_clustered_driver"),
     "consensus-module": ("aerolog.cluster.module", "main_consensus_module"),
+    "service-container": ("aerolog.cluster.service.container_main", "main_service_container"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Services in the foreground: driver, archive and consensus module, alone or together.
+"""Services in the foreground: driver, archive, consensus module, service container.
 
 Properties and files of them are handed over in their order, with options of ours behind them.
 """
@@ -19,6 +19,14 @@ ServiceArguments = Annotated[
     typer.Argument(
         metavar="[-Dname=value]... [FILE]...",
         help="Properties, and files of them.",
+        show_default=False,
+    ),
+]
+ContainerArguments = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[MODULE:CLASS] [-Dname=value]... [FILE]...",
+        help="The service, properties, and files of them.",
         show_default=False,
     ),
 ]
@@ -56,6 +64,7 @@ archiving_driver_app = typer.Typer(add_completion=False)
 archive_app = typer.Typer(add_completion=False)
 clustered_driver_app = typer.Typer(add_completion=False)
 consensus_module_app = typer.Typer(add_completion=False)
+service_container_app = typer.Typer(add_completion=False)
 
 
 @command(
@@ -176,6 +185,34 @@ def consensus_module(
         "aerolog.strict": _given(strict),
     }
     run_service(service("consensus-module"), service_arguments(arguments, properties))
+
+
+@command(
+    service_container_app,
+    context_settings=_PASS_THROUGH,
+    examples=(
+        "service-container auction:Auction --cluster-dir node0/cluster",
+        "service-container auction:Auction -Daeron.cluster.service.id=1",
+    ),
+)
+def service_container(
+    arguments: ContainerArguments = None,
+    aeron_dir: AeronDirProperty = None,
+    cluster_dir: ClusterDirProperty = None,
+    strict: StrictProperty = False,
+) -> None:
+    """Run a clustered service beside a consensus module until SIGINT or SIGTERM, or the node's end.
+
+    MODULE:CLASS is the service, of a module that can be imported from the current folder. Properties
+    have the reference's names, such as -Daeron.cluster.service.id=1; they and properties files
+    apply in their order, over AERON_* variables of the environment.
+    """
+    properties = {
+        "aeron.dir": aeron_dir,
+        "aeron.cluster.dir": cluster_dir,
+        "aerolog.strict": _given(strict),
+    }
+    run_service(service("service-container"), service_arguments(arguments, properties))
 
 
 def _given(flag: bool) -> str | None:

@@ -194,6 +194,10 @@ def _properties(service: str, last: str) -> Iterator[Candidate]:
         from aerolog.cluster.module.properties import PROPERTIES as MODULE
 
         found += MODULE
+    if service == "service-container":
+        from aerolog.cluster.service.options import PROPERTIES as CONTAINER
+
+        found += CONTAINER
     named = last[2:].partition("=")[0] if "=" in last else None
     for prop in found:
         if named is None:

@@ -1,0 +1,93 @@
+"""Runs a service container in the foreground, from a command line."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.service.main import run_service, say_ready
+from aerolog.cluster.service.clustered_service import ClusteredService
+from aerolog.cluster.service.options import SERVICE_CLASS, ServiceContainerOptions
+from aerolog.cluster.service.service_container import ServiceContainer
+from aerolog.transport.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aerolog.archive.service.main import ServiceStop
+    from aerolog.transport.config.sources import Properties
+
+_CLASS_NAME: Final = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
+
+
+def main_service_container(argv: Sequence[str]) -> int:
+    """Run a service beside a consensus module, until a signal or the cluster's end.
+
+    It writes one line to stdout when it waits for the consensus module or has found it; everything
+    else goes to stderr. Modules of the current folder can be imported.
+
+    Args:
+        argv: ``MODULE:CLASS`` of the service, ``-Dname=value`` definitions and properties files;
+            later ones override earlier ones.
+
+    Returns:
+        0 after an orderly stop, 1 when the service could not start or go on, 2 for invalid
+        arguments.
+    """
+    arguments = [
+        f"-D{SERVICE_CLASS.name}={each}" if _CLASS_NAME.fullmatch(each) else each for each in argv
+    ]
+
+    def run(properties: Properties, stop: ServiceStop) -> None:
+        options = ServiceContainerOptions.of(properties=properties)
+        service = service_of(options.service_class_name)
+
+        def end(container: ServiceContainer) -> None:
+            if container.failure is None:
+                stop.stop()
+            else:
+                stop.fail(container.failure)
+
+        with ServiceContainer(service, properties=properties, on_end=end) as container:
+            say_ready(
+                f"aerolog service container ready: {type(service).__name__} on"
+                f" {container.aeron_dir}"
+            )
+            stop.wait()
+
+    def check(properties: Properties) -> None:
+        ServiceContainerOptions.of(properties=properties)
+
+    return run_service(arguments, run, check)
+
+
+def service_of(name: str | None) -> ClusteredService:
+    """Import and make the service that ``MODULE:CLASS`` names.
+
+    Raises:
+        ConfigurationError: there is no such class, or it is no service.
+    """
+    if not name or not _CLASS_NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"{SERVICE_CLASS.name} is MODULE:CLASS of a service in Python, not {name!r}"
+        )
+    module_name, _, class_name = name.partition(":")
+    here = os.getcwd()  # noqa: PTH109 - as text
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        made = importlib.import_module(module_name)
+        for part in class_name.split("."):
+            made = getattr(made, part)
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(f"the service {name} cannot be imported: {error}") from error
+    service = made() if callable(made) else made
+    if not isinstance(service, ClusteredService):
+        raise ConfigurationError(
+            f"{name} makes a {type(service).__name__}, not an aerolog.cluster.service"
+            ".ClusteredService"
+        )
+    return service
