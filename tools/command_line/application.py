@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from aerolog.tools.command_line.help import HouseGroup
+from aerolog.tools.command_line.help import MORE, HouseGroup
 
 _PACKAGE = "aerolog.tools."
 
@@ -132,7 +132,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "explain",
         "wireshark",
     ),
-    "More": ("bench", "completion", "man"),
+    MORE: ("bench", "completion", "man"),
 }
 
 

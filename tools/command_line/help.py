@@ -60,6 +60,10 @@ class HouseCommand(TyperCommand):
         return list(usage(self.params))
 
 
+#: The section of the overview that has the options as well, which saves them a heading.
+MORE: Final = "More"
+
+
 class HouseGroup(TyperGroup):
     """A group of commands with help of our own."""
 
@@ -86,11 +90,14 @@ class HouseGroup(TyperGroup):
         page.text(self.help)
         sections = self.sections(ctx)
         width = max(len(name) for names in sections.values() for name in names)
+        options = parameter_rows(self).options
         for heading, names in sections.items():
             commands: list[Any] = [self.get_command(ctx, name) for name in names]
-            rows = ((one.name.ljust(width), first_sentence(one)) for one in commands)
+            rows = [(one.name.ljust(width), first_sentence(one)) for one in commands]
+            if heading == MORE:
+                rows, options = rows + options, []
             page.rows(heading, rows)
-        page.rows("Options", parameter_rows(self).options)
+        page.rows("Options", options)
         page.examples(self.epilog)
         formatter.write(page.written())
 

@@ -203,9 +203,9 @@ def service_container(
 ) -> None:
     """Run a clustered service beside a consensus module until SIGINT or SIGTERM, or the node's end.
 
-    MODULE:CLASS is the service, of a module that can be imported from the current folder. Properties
-    have the reference's names, such as -Daeron.cluster.service.id=1; they and properties files
-    apply in their order, over AERON_* variables of the environment.
+    MODULE:CLASS is the service; its module can be imported from the current folder. Properties have
+    the reference's names, such as -Daeron.cluster.service.id=1; they and properties files apply in
+    their order, over AERON_* variables of the environment.
     """
     properties = {
         "aeron.dir": aeron_dir,

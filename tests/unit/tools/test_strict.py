@@ -24,7 +24,14 @@ def options(command: Any) -> dict[str, Any]:
 
 REACHING = {path for path, one in ALL.items() if "--driver-timeout" in options(one)}
 LOOKING = {"stat", "streams", "errors", "loss", "backlog"}
-SERVICES = {"driver", "archiving-driver", "archive"}
+SERVICES = {
+    "driver",
+    "archiving-driver",
+    "archive",
+    "clustered-driver",
+    "consensus-module",
+    "service-container",
+}
 
 
 def test_it_is_the_same_option_wherever_a_driver_is_reached() -> None:
