@@ -10,6 +10,7 @@ from aerolog.cluster.files.recording_log import (
     read_recording_log,
     seed_recording_log,
     sort_recording_log,
+    walk_recording_log,
 )
 from aerolog.cluster.files.recovery_plan import RecoveryLog, RecoveryPlan, plan_recovery
 
@@ -28,4 +29,5 @@ __all__ = [
     "seed_recording_log",
     "service_mark_name",
     "sort_recording_log",
+    "walk_recording_log",
 ]

@@ -30,6 +30,8 @@ from aerolog.transport.resource import Resource
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from aerolog.transport.protocol.sbe import Buffer
+
 _AT = offsets(ENTRY_FIELDS)
 
 
@@ -138,6 +140,26 @@ def read_recording_log(
         FileFormatError: the bytes are not those of a recording log.
     """
     entries: list[LogEntry] = []
+    count = end = 0
+    for offset, length, entry in walk_recording_log(data, path):
+        end = offset + length
+        count += 1
+        if entry is not None:
+            entries.append(entry)
+    return entries, count, end
+
+
+def walk_recording_log(
+    data: Buffer, path: str = RECORDING_LOG_NAME
+) -> Iterator[tuple[int, int, LogEntry | None]]:
+    """Walk the entries of a recording log, in the order of the file.
+
+    Yields:
+        Offset and length of each entry, and the entry itself; None for one that was removed.
+
+    Raises:
+        FileFormatError: the bytes are not those of a recording log.
+    """
     at = index = 0
     while len(data) - at > ENDPOINT_OFFSET:
         *numbers, stored = ENTRY.unpack_from(data, at)
@@ -152,27 +174,26 @@ def read_recording_log(
         if kind == EntryType.STANDBY_SNAPSHOT:
             found = _endpoint(data, at, path)
             if found is None:
-                break
+                return
             endpoint = found
             length = align(ENDPOINT_OFFSET + 4 + len(found), ENTRY_ALIGNMENT)
+        entry = None
         if kind != REMOVED:
             values = dict(zip((field.name for field in ENTRY_FIELDS), numbers, strict=False))
-            entries.append(
-                LogEntry(
-                    **values,
-                    type=EntryType(kind),
-                    is_valid=stored >= 0,
-                    archive_endpoint=endpoint,
-                    index=index,
-                    offset=at,
-                )
+            entry = LogEntry(
+                **values,
+                type=EntryType(kind),
+                is_valid=stored >= 0,
+                archive_endpoint=endpoint,
+                index=index,
+                offset=at,
             )
+        yield at, length, entry
         index += 1
         at += length
-    return entries, index, at
 
 
-def _endpoint(data: bytes, at: int, path: str) -> str | None:
+def _endpoint(data: Buffer, at: int, path: str) -> str | None:
     """Return the text of the entry at an offset, None when the file ends within it."""
     start = at + ENDPOINT_OFFSET + 4
     if len(data) < start:
@@ -185,7 +206,7 @@ def _endpoint(data: bytes, at: int, path: str) -> str | None:
         )
     if len(data) < start + length:
         return None
-    return data[start : start + length].decode("ascii", "replace")
+    return str(data[start : start + length], "ascii", "replace")
 
 
 def _is_valid_term(entry: LogEntry) -> bool:

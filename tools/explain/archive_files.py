@@ -12,12 +12,8 @@ from aerolog.archive.format.layout import (
     DESCRIPTOR_STRINGS,
     ENTRY_HEADER,
     ENTRY_HEADER_LENGTH,
-    MARK_BLOCK,
-    MARK_BLOCK_LENGTH,
-    MARK_MESSAGE_HEADER,
-    MARK_MESSAGE_HEADER_LENGTH,
-    MARK_STRINGS,
 )
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.tools.explain import number_notes
 from aerolog.tools.explain.error_log_section import error_section
 from aerolog.tools.explain.explanation import (
@@ -29,15 +25,16 @@ from aerolog.tools.explain.explanation import (
     rows_of,
     text_row,
 )
-from aerolog.tools.explain.file_kinds import MARK, kind_of
 from aerolog.tools.explain.frame_run import first_frame, walk
 from aerolog.transport.errors import FileFormatError
+from aerolog.transport.protocol.fixed_layout import Field
 from aerolog.transport.protocol.mark_header import MARK_HEADER_LENGTH
+from aerolog.transport.protocol.sbe import HEADER_LENGTH, MESSAGE_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from aerolog.transport.protocol.fixed_layout import Field
+    from aerolog.transport.protocol.sbe import Message
 
 _STATES: Final = {0: "invalid", 1: "valid", 2: "deleted"}
 _LEGACY_LENGTH: Final = 1024
@@ -110,18 +107,37 @@ def _strings(data: memoryview, at: int, names: Iterable[str]) -> list[Row]:
 
 
 def mark(data: memoryview, name: str, limit: int) -> Iterator[Section]:
-    """Header and error log."""
+    """Header and error log of an archive's mark file."""
     del name
-    base = MARK_MESSAGE_HEADER_LENGTH if kind_of("", data) == MARK else 0
-    rows = rows_of(data, 0, items(MARK_MESSAGE_HEADER)) if base else []
-    rows += rows_of(data, base, items(MARK_BLOCK))
+    yield from mark_sections(data, MarkFileHeader, limit)
+
+
+def mark_sections(
+    data: memoryview,
+    header: type[Message],
+    limit: int,
+    meanings: Mapping[str, Callable[[int], str]] = _NOTES,
+) -> Iterator[Section]:
+    """Header and error log of a mark file that begins with a message."""
+    layout = header.LAYOUT
+    fields = [
+        Field(each.name, each.offset, each.kind.code)
+        for each in layout.fixed
+        if each.name != "reserved"
+    ]
+    ids = (layout.template_id, layout.schema.id)
+    has_head = len(data) >= HEADER_LENGTH and (number(data, 2, "H"), number(data, 4, "H")) == ids
+    base = HEADER_LENGTH if has_head else 0
+    rows = rows_of(data, 0, items(MESSAGE_HEADER)) if base else []
+    rows += rows_of(data, base, items(fields, meanings))
     yield Section("Header", 0, MARK_HEADER_LENGTH, rows)
-    at = base + MARK_BLOCK_LENGTH
-    strings = Section("Strings", at, 0, _strings(data, at, MARK_STRINGS))
+    at = base + layout.block_length
+    names = [each.name for each in layout.var]
+    strings = Section("Strings", at, 0, _strings(data, at, names))
     strings.length = sum(row.size for row in strings.rows)
     yield strings
-    start = number(data, base + 44, "i") or MARK_HEADER_LENGTH
-    length = number(data, base + 48, "i")
+    found = {field.name: number(data, base + field.offset, field.format) for field in fields}
+    start, length = found["header_length"] or MARK_HEADER_LENGTH, found["error_buffer_length"]
     if start < 0 or length < 0 or start + length > len(data):
         raise FileFormatError(
             f"an error log of {length} bytes at offset {start} passes the end, {len(data)}"

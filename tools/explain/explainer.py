@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.tools.archive_tool.raw_catalog import size_of_file
 from aerolog.tools.explain import (
     archive_files,
+    cluster_files,
     companion_sections,
     driver_files,
     file_kinds,
@@ -37,6 +38,10 @@ _EXPLAINERS: Final[dict[str, Callable[[memoryview, str, int], Iterator[Section]]
     file_kinds.TIMES: companion_sections.time_index,
     file_kinds.HEALTH: companion_sections.health,
     file_kinds.RETENTION: archive_files.text,
+    file_kinds.CLUSTER_MARK: cluster_files.mark,
+    file_kinds.CLUSTER_LINK: archive_files.text,
+    file_kinds.RECORDING_LOG: cluster_files.recording_log,
+    file_kinds.NODE_STATE: cluster_files.node_state,
 }
 
 

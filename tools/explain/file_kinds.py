@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.layout import (
     CATALOG_HEADER_LENGTH,
     CATALOG_NAME,
     MARK_FILE_NAME,
     MARK_LINK_NAME,
-    MARK_SCHEMA_ID,
-    MARK_TEMPLATE_ID,
     VERSION_MAJOR,
 )
 from aerolog.archive.format.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
+from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.archive.retention.retention_folder import (
     HOLDS_NAME,
     JOURNAL_NAME,
@@ -25,12 +25,17 @@ from aerolog.archive.time_index.layout import INDEX_SUFFIX
 from aerolog.archive.time_index.layout import MAGIC as TIMES_MAGIC
 from aerolog.archive.verification.layout import HEALTH_SUFFIX
 from aerolog.archive.verification.layout import MAGIC as HEALTH_MAGIC
+from aerolog.cluster.files.layout import CLUSTER_MARK_NAME, NODE_STATE_NAME, RECORDING_LOG_NAME
+from aerolog.cluster.protocol.mark_header import MarkFileHeader as ClusterMarkFileHeader
 from aerolog.tools.explain.explanation import number
 from aerolog.transport.logbuffer.metadata import LENGTH as LOG_METADATA_LENGTH
 from aerolog.transport.memory.cnc_header import FILE_NAME as CNC_NAME
 from aerolog.transport.memory.cnc_header import HEADER_LENGTH as CNC_HEADER_LENGTH
 from aerolog.transport.memory.cycle_histograms import FILE_NAME as CYCLES_NAME
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
+
+if TYPE_CHECKING:
+    from aerolog.transport.protocol.sbe import Message
 
 CNC: Final = "cnc"
 LOG: Final = "log"
@@ -46,6 +51,10 @@ ERRORS: Final = "saved errors"
 TIMES: Final = "time index"
 HEALTH: Final = "health"
 RETENTION: Final = "retention"
+CLUSTER_MARK: Final = "cluster mark file"
+CLUSTER_LINK: Final = "cluster mark link"
+RECORDING_LOG: Final = "recording log"
+NODE_STATE: Final = "node state"
 
 MEANINGS: Final = {
     CNC: "A media driver's command and control file: commands, answers, counters, errors.",
@@ -62,6 +71,10 @@ MEANINGS: Final = {
     TIMES: "A time index: when a recording came to which position; only archives of ours keep it.",
     HEALTH: "What verification knows of a recording's closed segments, with their fingerprints.",
     RETENTION: "A file of retention: what is held, what went and why, or a lock, which is empty.",
+    CLUSTER_MARK: "A cluster node's mark file: who owns the folder, its sign of life, its errors.",
+    CLUSTER_LINK: "Names the folder of a mark file of a cluster's node.",
+    RECORDING_LOG: "A node's recording log: which recordings are its log and its snapshots.",
+    NODE_STATE: "A node's state: the highest term in which it stood or voted.",
 }
 
 RETENTION_NAMES: Final = (HOLDS_NAME, JOURNAL_NAME, LOCK_NAME, STEP_LOCK_NAME)
@@ -80,6 +93,10 @@ _NAMES: Final = (
     (re.compile(r".*-error\.log"), ERRORS),
     (re.compile(rf"\d+{re.escape(INDEX_SUFFIX)}"), TIMES),
     (re.compile(rf"\d+{re.escape(HEALTH_SUFFIX)}"), HEALTH),
+    (re.compile(re.escape(CLUSTER_MARK_NAME) + r"|cluster-mark-service-\d+\.dat"), CLUSTER_MARK),
+    (re.compile(r"cluster-mark(-service-\d+)?\.lnk"), CLUSTER_LINK),
+    (re.compile(re.escape(RECORDING_LOG_NAME) + r"(\.bak|\.tmp)?"), RECORDING_LOG),
+    (re.compile(re.escape(NODE_STATE_NAME)), NODE_STATE),
     *((re.compile(re.escape(name)), RETENTION) for name in RETENTION_NAMES),
 )
 
@@ -95,7 +112,8 @@ def kind_of(name: str, data: memoryview) -> str | None:
         if pattern.fullmatch(name):
             return kind
     tests = (
-        (_is_mark, MARK),
+        (partial(_begins_with, MarkFileHeader), MARK),
+        (partial(_begins_with, ClusterMarkFileHeader), CLUSTER_MARK),
         (_is_time_index, TIMES),
         (_is_health, HEALTH),
         (_is_log, LOG),
@@ -106,10 +124,11 @@ def kind_of(name: str, data: memoryview) -> str | None:
     return next((kind for test, kind in tests if test(data)), None)
 
 
-def _is_mark(data: memoryview) -> bool:
+def _begins_with(header: type[Message], data: memoryview) -> bool:
+    layout = header.LAYOUT
     return len(data) >= 8 and (number(data, 2, "H"), number(data, 4, "H")) == (
-        MARK_TEMPLATE_ID,
-        MARK_SCHEMA_ID,
+        layout.template_id,
+        layout.schema.id,
     )
 
 

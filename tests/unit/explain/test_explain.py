@@ -12,11 +12,14 @@ from golden_data import copy_archive
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from live_archive import aeron_home
+from node_steps import STEPS, with_ours
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.catalog_redo import REDO_NAME
 from aerolog.archive.verification.findings import Kind
 from aerolog.archive.verification.layout import SegmentRecord, SegmentState, header_of
+from aerolog.cluster.files import ClusterMarkFile
+from aerolog.cluster.protocol import ClusterComponentType, MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.tools.explain.explainer import explain
 from aerolog.tools.main import main
@@ -69,6 +72,16 @@ def files(
     cycles = loss.with_name("aerolog-cycles.dat")
     made = CycleHistograms.create(RealFileSystem(), str(cycles), ["Driver Conductor", "Sender"])
     made.mapped.store_i64(made.offset_of("Sender") + 8 * 9, 77)
+    node = loss.with_name("cluster")
+    node.mkdir()
+    with_ours(node, STEPS["standby"])
+    header = MarkFileHeader(
+        **dict.fromkeys((each.name for each in MarkFileHeader.LAYOUT.fixed), 7),
+        **dict.fromkeys((each.name for each in MarkFileHeader.LAYOUT.var), "text"),
+    )
+    header.component_type = ClusterComponentType.CONSENSUS_MODULE
+    header.header_length, header.error_buffer_length, header.reserved = 8192, 1 << 20, 0
+    ClusterMarkFile.claim(node, header).error_log().record("gone wrong")
     write_time_index(archive_files, 5, [(1_700_000_000_000_000_000 + n, n) for n in range(300)])
     return {
         "time index": archive_files / "aerolog" / "times" / "5.time",
@@ -79,6 +92,9 @@ def files(
         "catalog": archive_files / "archive.catalog",
         "mark file": archive_files / "archive-mark.dat",
         "segment": archive_files / "5-65536.rec",
+        "cluster mark file": node / "cluster-mark.dat",
+        "recording log": node / "recording.log",
+        "node state": node / "node-state.dat",
     }
 
 
@@ -91,6 +107,9 @@ KINDS = (
     "catalog",
     "mark file",
     "segment",
+    "cluster mark file",
+    "recording log",
+    "node state",
 )
 
 
@@ -110,7 +129,9 @@ def test_each_number_stands_where_it_is_said_to(files: dict[str, Path], kind: st
     assert checked > 5 or kind in {"segment", "duty cycles"}
 
 
-@pytest.mark.parametrize("kind", ["time index", "cnc", "log", "catalog", "mark file", "segment"])
+@pytest.mark.parametrize(
+    "kind", ["time index", "cnc", "log", "catalog", "mark file", "segment", "cluster mark file"]
+)
 def test_a_file_with_another_name_is_told_by_its_content(
     files: dict[str, Path], kind: str, tmp_path: Path
 ) -> None:
@@ -208,6 +229,27 @@ def test_cycles_are_counted_by_how_long_they_took(files: dict[str, Path]) -> Non
     assert [(row.name, row.value) for row in sections[2].rows] == [("below 1024 ns", 77)]
 
 
+def test_a_recording_log_shows_what_its_entries_are(files: dict[str, Path]) -> None:
+    explained = explain(str(files["recording log"]), 2)
+    assert [one.title for one in explained.sections] == [
+        "Entry 0: term",
+        "Entry 1: standby snapshot",
+        "Behind the entries",
+    ]
+    assert explained.sections[1].rows[-1].value == "a-much-longer-name.of.an.archive:8010"
+    assert "3 more entries" in explained.sections[2].remark
+
+
+def test_a_recording_log_is_shown_up_to_the_damage(files: dict[str, Path], tmp_path: Path) -> None:
+    data = bytearray(files["recording log"].read_bytes())
+    data[-64 + 44] = 9
+    (tmp_path / "recording.log").write_bytes(data)
+    explained = explain(str(tmp_path / "recording.log"), 0)
+    assert len(explained.sections) == 4
+    assert explained.damage is not None
+    assert "unknown entry type" in explained.damage
+
+
 def test_a_segment_counts_its_frames(tmp_path: Path) -> None:
     builder = RecordingBuilder(start_position=320)
     for size in (0, 10, 5000):
@@ -224,6 +266,7 @@ def test_a_segment_counts_its_frames(tmp_path: Path) -> None:
 def test_the_small_files(tmp_path: Path) -> None:
     for name, content, kind in (
         ("archive-mark.lnk", "/somewhere/else\n", "mark link"),
+        ("cluster-mark-service-2.lnk", "/somewhere/else\n", "cluster mark link"),
         ("migration-131072-to-196608.dat", "", "migration stamp"),
         ("archive-2026-error.log", "\n1 observations\n", "saved errors"),
         (REDO_NAME, "half", "catalog change"),
