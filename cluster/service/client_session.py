@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 #: What an offer returns where nothing is sent, because another member or nobody answers.
 UNSENT: Final = 1
 SEND_TIMEOUT: Final = 5.0
+_FINAL: Final = frozenset({OfferStatus.CLOSED, OfferStatus.MAX_POSITION_EXCEEDED})
 
 
 class UnsentClaim(Resource):
@@ -122,15 +123,18 @@ class ClientSession:
             A position, or why the last try failed. Services may not let their state depend on it,
             because only the leader's service sends.
         """
+        parts = (data,)
+        result = self.offer_vectors(parts)
+        if result > 0:
+            return result
         agent = self._agent
         deadline_ns = agent.clock.now_ns() + round(timeout * 1e9)
-        while True:
-            result = self.offer(data)
-            if result > 0 or result in {OfferStatus.CLOSED, OfferStatus.MAX_POSITION_EXCEEDED}:
-                return result
-            if self.is_closing or agent.clock.now_ns() - deadline_ns > 0:
-                return result
+        while result <= 0 and result not in _FINAL and not self.is_closing:
+            if agent.clock.now_ns() - deadline_ns > 0:
+                break
             agent.idle(0)
+            result = self.offer_vectors(parts)
+        return result
 
     # -- life ------------------------------------------------------------------------------------
 

@@ -43,7 +43,8 @@ from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.concurrent.agent import Agent
 from aerolog.transport.concurrent.agent_runner import AgentTerminated
 from aerolog.transport.concurrent.idle import idle_strategy
-from aerolog.transport.errors import MessageFormatError, ResourceClosedError
+from aerolog.transport.errors import AerologError, MessageFormatError, ResourceClosedError
+from aerolog.transport.protocol.sbe import HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -64,6 +65,11 @@ _RECOVERY_KEY: Final = struct.Struct("<qqqii")
 _CLUSTER_KEY: Final = struct.Struct("<i")
 _MARK_INTERVAL_NS: Final = 1_000_000_000
 _CONTROL_LIMIT: Final = 10
+#: The header of each message to a client, and what stands in it before the term.
+_SESSION_HEADER: Final = struct.Struct("<HHHHqqq")
+_SESSION_SBE_HEADER: Final = HEADER.unpack_from(
+    SessionMessageHeader(leadership_term_id=0, cluster_session_id=0).encode()
+)
 #: Version 0.0.1 of an application that says nothing else.
 APP_VERSION: Final = 1
 
@@ -196,8 +202,7 @@ class ServiceAgent(Agent):
         log = self._log
         if log is None:
             if self._next_log is not None:
-                self._join(self._next_log)
-                work += 1
+                work += self._follow(self._next_log)
         else:
             done = log.is_done
             found = log.poll(self.aeron.conductor.counters.counter_value(self._commit_position_id))
@@ -310,8 +315,16 @@ class ServiceAgent(Agent):
 
     # -- the log ---------------------------------------------------------------------------------
 
-    def _join(self, event: JoinLog) -> None:
+    def _follow(self, event: JoinLog) -> int:
+        """Join a log; without it the service cannot go on."""
         self._next_log = None
+        try:
+            self._join(event)
+        except AerologError as error:
+            raise AgentTerminated(f"the log cannot be joined: {error}") from error
+        return 1
+
+    def _join(self, event: JoinLog) -> None:
         role = Role(event.role)
         if role is not Role.LEADER:
             self._disconnect()
@@ -516,11 +529,9 @@ class ServiceAgent(Agent):
 
     def egress_header(self, session_id: int) -> bytes:
         """The header of a message to a session."""
-        return SessionMessageHeader(
-            leadership_term_id=self.leadership_term_id,
-            cluster_session_id=session_id,
-            timestamp=self.time,
-        ).encode()
+        return _SESSION_HEADER.pack(
+            *_SESSION_SBE_HEADER, self.leadership_term_id, session_id, self.time
+        )
 
     def schedule_timer(self, correlation_id: int, deadline: int) -> None:
         """Schedule a timer."""
@@ -556,12 +567,8 @@ class ServiceAgent(Agent):
     def offer_to_log(self, parts: Iterable[Buffer]) -> int | OfferStatus:
         """Offer a message to the log; the session id in its header is the service's id."""
         self.check_callback("an offer to the log")
-        header = SessionMessageHeader(
-            leadership_term_id=self.leadership_term_id,
-            cluster_session_id=self.options.service_id,
-            timestamp=self.time,
-        )
-        return self._to_module.offer_parts((header.encode(), *parts))
+        header = self.egress_header(self.options.service_id)
+        return self._to_module.offer_parts((header, *parts))
 
 
 _TIMED: Final = (
