@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import pickle
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from cluster_echo import BatchEchoService, DiceService, EchoService
 from cluster_talk import answers, heard, talk, tool, wait_for
-from peer.cluster_node import java_service
+from peer.cluster_node import free_ports, java_service
 
 from aerolog.cluster.files import ClusterMarkFile, RecordingLog, service_mark_name
+from aerolog.cluster.module import ClusteredMediaDriver
 from aerolog.cluster.service import (
     ActiveClusterError,
     ClusteredService,
@@ -19,6 +23,7 @@ from aerolog.cluster.service import (
     ServiceContainer,
 )
 from aerolog.transport.client import Aeron, CountersReader
+from aerolog.transport.config.sources import Properties
 
 from .conftest import container, node_of_ours, reference_node
 
@@ -327,3 +332,61 @@ def test_the_mark_file_is_as_the_reference_s(tmp_path: Path, reference: object) 
             header.activity_timestamp = header.start_timestamp = header.pid = 0
             headers.append(header)
     assert headers[0] == headers[1]
+
+
+STILL_CLIENT = """
+import sys, time
+from aerolog.cluster.client import AeronCluster
+with AeronCluster(
+    aeron_dir=sys.argv[1], ingress_channel="aeron:ipc", egress_channel="aeron:ipc"
+) as cluster:
+    cluster.send(b"stand still")
+    end = time.monotonic() + 4
+    while time.monotonic() < end:
+        assert cluster.keep_alive()
+        time.sleep(0.1)
+    cluster.send(b"hello")
+    for number, message in enumerate(cluster.messages()):
+        print(message.data.decode())
+        if number == 1:
+            break
+"""
+
+
+def test_a_service_in_the_module_s_process(tmp_path: Path) -> None:
+    """A call that holds the interpreter lock beyond the session timeout ends no session."""
+
+    class Still(EchoService):
+        def on_session_message(self, session: Any, timestamp: int, data: memoryview) -> None:
+            if data == b"stand still":
+                ctypes.PyDLL(None).usleep(3_000_000)  # keeps the lock
+            super().on_session_message(session, timestamp, data)
+
+    properties = Properties.from_command_line(
+        [
+            f"-Daeron.dir={tmp_path}/aeron",
+            "-Daeron.threading.mode=SHARED",
+            f"-Daeron.archive.dir={tmp_path}/archive",
+            "-Daeron.archive.threading.mode=SHARED",
+            "-Daeron.archive.control.channel=aeron:udp?endpoint=localhost:0",
+            "-Daeron.archive.replication.channel=aeron:udp?endpoint=localhost:0",
+            f"-Daeron.cluster.dir={tmp_path}/cluster",
+            f"-Daeron.cluster.members=0,{','.join(f'localhost:{p}' for p in free_ports(5))}",
+            "-Daeron.cluster.ingress.channel=aeron:udp",
+            "-Daeron.cluster.ingress.ipc.allowed=true",
+            "-Daeron.cluster.replication.channel=aeron:udp?endpoint=localhost:0",
+            "-Daeron.cluster.session.timeout=2s",
+        ]
+    )
+    with (
+        ClusteredMediaDriver(properties=properties) as node,
+        ServiceContainer(Still(), properties=properties),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", STILL_CLIENT, node.aeron_dir],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.stdout, done.stderr) == ("stand still\nhello\n", "")
