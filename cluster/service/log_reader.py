@@ -6,7 +6,6 @@ All that costs time with each message is here.
 from __future__ import annotations
 
 import struct
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster.errors import ClusterError
@@ -16,7 +15,7 @@ from aerolog.transport.protocol.sbe import HEADER, HEADER_LENGTH
 if TYPE_CHECKING:
     from aerolog.cluster.service.service_agent import ServiceAgent
     from aerolog.transport.client import Image, Subscription
-    from aerolog.transport.client.message import Header, Message
+    from aerolog.transport.client.message import Header
 
 _SESSION_TEMPLATE: Final = SessionMessageHeader.LAYOUT.template_id
 _SESSION_BLOCK: Final = struct.Struct("<qqq")
@@ -38,53 +37,39 @@ class LogReader:
         self.image = image
         self.max_position = max_position
         self._limit = agent.options.log_fragment_limit
-        self._unread: deque[Message] = deque()
 
     def poll(self, commit_position: int) -> int:
-        """Hand over what is committed; returns the number of fragments or messages.
+        """Hand over what is committed; returns the number of fragments.
 
         An error of the service is raised behind the message that it was raised for; the next call
         goes on from there.
         """
         until = min(commit_position, self.max_position)
-        image = self.image
-        if not self._agent.has_batches:
-            if until <= image.position:
-                return 0
-            return image.poll(self._on_fragment, self._limit, until=until)
-        unread = self._unread
-        if not unread and until > image.position:
-            unread.extend(image.poll_messages(self._limit, until=until))
-        work = len(unread)
-        while unread:
-            message = unread.popleft()
-            self._take(message.data, message.position)
-        self._agent.end_batch()
-        return work
+        if until <= self.image.position:
+            return 0
+        try:
+            return self.image.poll(self._take, self._limit, until=until)
+        finally:
+            self._agent.end_batch()
 
     @property
     def is_done(self) -> bool:
         """Whether there is nothing more to come."""
         image = self.image
-        if self._unread:
-            return False
         return image.closed or image.position >= self.max_position or image.is_end_of_stream
 
     def close(self) -> None:
         """Leave the log."""
         self._subscription.close()
 
-    def _on_fragment(self, data: memoryview, header: Header) -> None:
-        self._take(data, header.position)
-
-    def _take(self, data: memoryview | bytes, position: int) -> None:
+    def _take(self, data: memoryview, header: Header) -> None:
         block_length, template_id, schema_id, _ = HEADER.unpack_from(data)
         if schema_id != SCHEMA_ID:
             raise ClusterError(f"expected schemaId={SCHEMA_ID}, actual={schema_id}")
         if template_id == _SESSION_TEMPLATE:
             _, session_id, timestamp = _SESSION_BLOCK.unpack_from(data, HEADER_LENGTH)
             self._agent.on_session_message(
-                session_id, timestamp, data[HEADER_LENGTH + block_length :], position
+                session_id, timestamp, data[HEADER_LENGTH + block_length :], header.position
             )
         elif (message := SCHEMA.decode(data)) is not None:
-            self._agent.on_event(message, position)
+            self._agent.on_event(message, header.position)

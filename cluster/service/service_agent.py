@@ -379,7 +379,7 @@ class ServiceAgent(Agent):
             self._service.on_role_change(role)
 
     def on_session_message(
-        self, session_id: int, timestamp: int, data: memoryview | bytes, position: int
+        self, session_id: int, timestamp: int, data: memoryview, position: int
     ) -> None:
         """Hand a message to the service, or put it into the batch."""
         self.log_position = position
@@ -388,7 +388,7 @@ class ServiceAgent(Agent):
         if self.has_batches:
             self._batch.append(SessionMessage(session, timestamp, bytes(data), position))
         else:
-            self._service.on_session_message(session, timestamp, data)  # type: ignore[arg-type]
+            self._service.on_session_message(session, timestamp, data)
 
     def end_batch(self) -> None:
         """Hand the batch to the service.
