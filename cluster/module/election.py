@@ -89,7 +89,7 @@ class Election:
         state: ReplicatedState,
         append_position: int,
         recording_id: int | None,
-        snapshot: Callable[[int, int], Steps[None]],
+        snapshot: Callable[[int, int], Steps[bool]],
     ) -> None:
         self._context = context
         self._services = services

@@ -539,19 +539,30 @@ class ModuleAgent(SteadyAgent):
             yield 0
             timestamp = self.now()
         self._set_state(ModuleState.SNAPSHOT)
-        yield from self._complete_snapshot(position, timestamp)
+        is_taken = yield from self._complete_snapshot(position, timestamp)
+        self._sessions.on_snapshot_end(is_taken=is_taken)
+        if not is_taken:
+            return position
         context.counters.snapshots.add(1)
         took_ns = context.clock.now_ns() - begin_ns
         context.counters.max_snapshot_time.propose_max(took_ns)
         if took_ns > config[p.SNAPSHOT_THRESHOLD]:
             context.counters.snapshot_time_exceeded.add(1)
-        self._sessions.on_snapshot_taken()
         return position
 
-    def _complete_snapshot(self, position: int, timestamp: int) -> Steps[None]:
-        """Await the services' snapshots at a position, take the module's, and note them."""
+    def _complete_snapshot(self, position: int, timestamp: int) -> Steps[bool]:
+        """Await the services' snapshots at a position, take the module's, and note them.
+
+        Returns:
+            Whether there is a snapshot: there is none when a service could not take its own.
+        """
         context, config = self._context, self._context.config
         acks = yield from self._services.await_acks(position)
+        failed = [ack.service_id for ack in acks if ack.relevant_id == NULL_VALUE]
+        for service_id in failed:
+            context.reporter.event(f"service={service_id} failed to take snapshot")
+        if failed:
+            return False
         recording_id = yield from write_snapshot(
             context.aeron,
             context.archive,
@@ -568,6 +579,7 @@ class ModuleAgent(SteadyAgent):
             self._state.snapshot(),
         )
         self._note_snapshot(position, timestamp, [ack.relevant_id for ack in acks], recording_id)
+        return True
 
     def _note_snapshot(
         self, position: int, timestamp: int, services: list[int], module: int

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from aerolog.cluster.protocol import SessionOpenEvent
     from aerolog.transport.client.image import Image
 
-#: Clients that are being refused at a time; further ones are dropped without an answer.
+#: Clients that are being refused at a time; for further ones the oldest go without an answer.
 _REFUSALS_MAX: Final = 1000
 _LIMIT_TEXT: Final = "concurrent session limit"
 
@@ -72,8 +72,6 @@ class Sessions:
     def on_connect(self, request: SessionConnectRequest, image: Image, now_ns: int) -> None:
         """Take a connect request, which is answered in later duty cycles."""
         context = self._context
-        if len(self._leaving) >= _REFUSALS_MAX:
-            return
         is_leader = context.is_leader
         session_id = self.next_session_id if is_leader else -1
         session = Session(
@@ -109,7 +107,12 @@ class Sessions:
         except (RegistrationError, ChannelUriError) as error:
             context.reporter.error(error, "response channel")
             return
-        (self._leaving if session.refusal else self._pending).append(session)
+        if session.refusal is None:
+            self._pending.append(session)
+            return
+        self._leaving.append(session)
+        if len(self._leaving) > _REFUSALS_MAX:
+            self._leaving.pop(0).disconnect()
 
     def on_challenge_response(self, response: ChallengeResponse, now_ns: int) -> None:
         """Take a client's answer to a challenge."""
@@ -170,12 +173,14 @@ class Sessions:
         else:
             self._admin[session.session_id] = (correlation_id, kind)
 
-    def on_snapshot_taken(self) -> None:
-        """Tell those who asked for a snapshot that it is there."""
+    def on_snapshot_end(self, *, is_taken: bool) -> None:
+        """Tell those who asked for a snapshot that it is there, or that there is none."""
+        code = AdminResponseCode.OK if is_taken else AdminResponseCode.ERROR
+        text = "" if is_taken else "a service failed to take its snapshot"
         for session_id, (correlation_id, kind) in self._admin.items():
             session = self.open.get(session_id)
             if session is not None:
-                session.send_admin_response(correlation_id, kind, AdminResponseCode.OK, "")
+                session.send_admin_response(correlation_id, kind, code, text)
         self._admin.clear()
 
     # -- the duty cycle --------------------------------------------------------------------------

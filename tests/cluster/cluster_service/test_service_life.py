@@ -172,12 +172,8 @@ def test_a_batch_that_raises_ends_the_container(tmp_path: Path, make_node: NodeM
     assert service.calls == ["start", "LEADER", "terminate"]
 
 
-def test_a_snapshot_that_fails(tmp_path: Path, reference: object) -> None:
-    with (
-        reference_node(tmp_path) as node,
-        container(node, EchoService()),
-        talk(node) as cluster,
-    ):
+def test_a_snapshot_that_fails(tmp_path: Path, make_node: NodeMaker) -> None:
+    with make_node(tmp_path) as node, container(node, EchoService()), talk(node) as cluster:
         cluster.send(b"spoil")
         assert "SNAPSHOT applied" in tool(node, "snapshot")
         assert answers(cluster, b"hello") == [b"hello"]
