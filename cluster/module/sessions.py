@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from aerolog.transport.client.image import Image
 
 #: Clients that are being refused at a time; for further ones the oldest go without an answer.
-_REFUSALS_MAX: Final = 1000
+_REFUSALS_MAX: Final = 200
 _LIMIT_TEXT: Final = "concurrent session limit"
 
 

@@ -24,6 +24,7 @@ from aerolog.cluster.protocol import (
     SessionMessageHeader,
 )
 from aerolog.transport.client import Aeron
+from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,16 +159,16 @@ def test_a_flood_of_connects(
             check_echo(cluster)
     check_echo(cluster)
     publications = [info for info in aeron.counters.infos() if info.label.startswith("pub-pos")]
-    assert len(publications) < 1100
-    with pytest.raises(ClusterError, match="concurrent session limit"):
-        AeronCluster(aeron, ingress_channel="aeron:ipc", egress_channel="aeron:ipc")
-    end = time.monotonic() + 10
-    while True:  # those that never listened are gone after the session timeout of 2 s
+    assert len(publications) < 300
+    # The driver adds a log for each of them, one after the other; then others are answered, and
+    # those that never listened are gone after the session timeout of 2 s.
+    end = time.monotonic() + 30
+    while True:
         check_echo(cluster)
         try:
             AeronCluster(aeron, ingress_channel="aeron:ipc", egress_channel="aeron:ipc").close()
             break
-        except ClusterError:
+        except (ClusterError, AeronTimeoutError):
             assert time.monotonic() < end
     assert node.process.running
 
