@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aerolog.tools.command_line.help import CONNECTION_PANEL, command
-from aerolog.tools.command_line.options import JsonOption, seconds_parser
+from aerolog.tools.command_line.options import JsonOption, StrictOption, seconds_parser
 
 if TYPE_CHECKING:
     from aerolog.tools.doctor.doctor_report import Report
@@ -89,6 +89,7 @@ def doctor(
         bool, typer.Option("--list", help="Print everything that can be found, and end.")
     ] = False,
     as_json: JsonOption = False,
+    strict: StrictOption = False,  # noqa: ARG001 - the option itself refuses
 ) -> None:
     """Say what is wrong with a driver and an archive, or will be, the worst first.
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import seconds_parser
+from aerolog.tools.command_line.options import StrictOption, seconds_parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,6 +112,7 @@ def serve_metrics(
     dashboard: Annotated[
         bool, typer.Option("--dashboard", help="Print a dashboard for Grafana, and end.")
     ] = False,
+    strict: StrictOption = False,  # noqa: ARG001 - the option itself refuses
 ) -> None:
     """Serve metrics of drivers, archives and SQL catalogs to Prometheus and OpenTelemetry.
 

@@ -6,7 +6,12 @@ from typing import Annotated
 import typer
 
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import DryRunOption, JsonOption, seconds_parser
+from aerolog.tools.command_line.options import (
+    DryRunOption,
+    JsonOption,
+    StrictOption,
+    seconds_parser,
+)
 from aerolog.tools.stat.options import AeronDirOption, ClassicOption, check_forms
 
 app = typer.Typer(add_completion=False)
@@ -55,6 +60,7 @@ def driver_tool(
     as_json: JsonOption = False,
     classic: ClassicOption = False,
     aeron_dir: AeronDirOption = None,
+    strict: StrictOption = False,  # noqa: ARG001 - the option itself refuses
 ) -> None:
     """Print who a driver is and whether it is alive, its process id, or ask it to stop.
 

@@ -6,7 +6,12 @@ from typing import Annotated
 import typer
 
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import ArchiveDirOption, option_parser, seconds_parser
+from aerolog.tools.command_line.options import (
+    ArchiveDirOption,
+    StrictOption,
+    option_parser,
+    seconds_parser,
+)
 from aerolog.transport.errors import AerologError
 
 app = typer.Typer(add_completion=False)
@@ -57,6 +62,7 @@ def top(
     plain_ascii: Annotated[
         bool, typer.Option("--ascii", help="Draw with plain ASCII characters.")
     ] = False,
+    strict: StrictOption = False,  # noqa: ARG001 - the option itself refuses
 ) -> int:
     """Watch streams, loss, duty cycles, errors, recordings and replays on one screen.
 

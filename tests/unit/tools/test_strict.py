@@ -23,7 +23,10 @@ def options(command: Any) -> dict[str, Any]:
 
 
 REACHING = {path for path, one in ALL.items() if "--driver-timeout" in options(one)}
-LOOKING = {"stat", "streams", "errors", "loss", "backlog"}
+LOOKING = {
+    *("stat", "streams", "errors", "loss", "backlog", "driver-tool"),
+    *("top", "doctor", "serve-metrics"),
+}
 SERVICES = {
     "driver",
     "archiving-driver",
