@@ -240,6 +240,29 @@ def catalog() -> Picture:
     return p
 
 
+def cluster() -> Picture:
+    """A message's way through a node of a cluster, and the answer."""
+    p = Picture(760, 300, "A node of a cluster")
+    p.box(15, 110, 100, 56, ("client", "AeronCluster"), "program")
+    p.box(205, 105, 130, 66, ("consensus module", "order, time, session"), "driver")
+    p.box(425, 110, 110, 56, ("log", "a publication"), "log")
+    p.box(425, 225, 110, 50, ("recording", "segment files"), "file")
+    p.box(630, 105, 115, 66, ("service", "its state"), "program")
+    p.arrow(115, 138, 203, 138, "ingress")
+    p.arrow(335, 138, 423, 138, "each message")
+    p.arrow(535, 138, 628, 138, "up to the commit")
+    p.text(581, 154, "position", "s")
+    p.arrow(480, 166, 480, 223)
+    p.text(522, 200, "the archive", "s")
+    p.arrow(425, 250, 270, 173, dashed=True)
+    p.text(310, 232, "how much is recorded", "s")
+    p.arrow(687, 105, 687, 45)
+    p.arrow(687, 45, 67, 45, "egress: answers to the session")
+    p.arrow(67, 45, 67, 108)
+    p.text(380, 20, "the same order on every node gives the same state", "s")
+    return p
+
+
 PICTURES: dict[str, Callable[[], Picture]] = {
     "stream": stream,
     "log": log,
@@ -247,6 +270,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "recording": recording,
     "replay": replay,
     "catalog": catalog,
+    "cluster": cluster,
 }
 
 

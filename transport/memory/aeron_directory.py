@@ -128,7 +128,7 @@ class AeronDirectory:
     def _await_version(self, path: str) -> CncFile | None:
         """Wait until the file has a version; None if it is no usable cnc.dat."""
         deadline_ns = self.clock.now_ns() + self.timeout_ms * 1_000_000
-        mapped = self.file_system.open_mapped(path, min_length=HEADER_LENGTH)
+        mapped = self.file_system.open_mapped(path, writable=False, min_length=HEADER_LENGTH)
         while (version := mapped.load_i32(0)) == 0:
             if self.clock.now_ns() >= deadline_ns:
                 raise DriverTimeoutError(f"CnC file is created but not initialised: {path}")
