@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.service.conductor.conductor_agent import sharpen_timer
 from aerolog.cluster.errors import ClusterError
-from aerolog.cluster.files import EntryType, LogEntry
+from aerolog.cluster.files import EntryType, LogEntry, plan_recovery
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.counters import ModuleState, Role, Toggle
 from aerolog.cluster.module.election import Election
@@ -18,6 +18,7 @@ from aerolog.cluster.module.snapshots import check_time_unit, load_snapshot, wri
 from aerolog.cluster.module.steady_agent import SteadyAgent
 from aerolog.cluster.protocol import (
     MODULE_SNAPSHOT_TYPE_ID,
+    NULL_POSITION,
     NULL_VALUE,
     SCHEMA,
     SCHEMA_ID,
@@ -46,9 +47,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from aerolog.archive.client.caller import Steps
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
     from aerolog.archive.service.session_table import Doorbell
-    from aerolog.cluster.files import ClusterMarkFile
+    from aerolog.cluster.files import ClusterMarkFile, RecoveryPlan
     from aerolog.cluster.module.log_publisher import LogPublisher
     from aerolog.cluster.module.module_context import ModuleContext
     from aerolog.transport.client.image import Image
@@ -269,41 +271,17 @@ class ModuleAgent(SteadyAgent):
     def _recover(self) -> Steps[int]:
         """Load the newest snapshot, and have the services load theirs; returns the log's end."""
         context, config = self._context, self._context.config
-        last = context.recording_log.last_term
-        append_position = 0
-        if last is not None:
-            self._recording_id = last.recording_id
-            append_position = yield from self._log_end(last.recording_id)
-        snapshot = context.recording_log.latest_snapshot(config[p.SERVICE_COUNT])
+        plan = yield from self._recovery_plan()
         term_id, timestamp = NULL_VALUE, 0
-        if snapshot:
-            module = snapshot[0]
-            marker = yield from load_snapshot(
-                context.archive,
-                module.recording_id,
-                config[p.REPLAY_CHANNEL],
-                config[p.REPLAY_STREAM],
-                MODULE_SNAPSHOT_TYPE_ID,
-                self._state.restore,
-            )
-            check_time_unit(marker, config.time_unit)
-            self._state.check_version(marker.app_version, "snapshot")
-            self._state.log_position = module.log_position
+        if plan.snapshots:
+            module = plan.snapshots[0]
+            yield from self._load_snapshot(module, plan.appended_log_position)
             term_id, timestamp = module.leadership_term_id, module.timestamp
-            context.leadership_term_id = term_id
-            if append_position < module.log_position:
-                raise ClusterError(
-                    f"the snapshot in {context.recording_log.path} is newer than the log: it was"
-                    f" taken at {module.log_position}, the log ends at {append_position}: restore"
-                    " the archive that belongs to it, or invalidate the snapshot with"
-                    " `aerolog cluster-tool DIR invalidate-latest-snapshot`"
-                )
-            context.counters.commit_position.value = module.log_position
         recovery = context.counters.add_recovery_state(
             term_id,
             self._state.log_position,
             timestamp,
-            [entry.recording_id for entry in snapshot[1:]],
+            [entry.recording_id for entry in plan.snapshots[1:]],
             config[p.SERVICE_COUNT],
         )
         try:
@@ -314,22 +292,47 @@ class ModuleAgent(SteadyAgent):
         finally:
             if not context.aeron.closed:
                 recovery.close()
-        return append_position
+        return plan.appended_log_position
 
-    def _log_end(self, recording_id: int) -> Steps[int]:
-        """Return where the recorded log ends."""
-        archive = self._context.archive
-        descriptor = yield from archive.list_recording(recording_id)
-        if descriptor is None:
-            raise ClusterError(
-                f"the archive does not know recording {recording_id}, which the recording log names"
-                " as the log: start the node with the archive that belongs to it"
-            )
-        while True:
-            stop = yield from archive.stop_position(recording_id)
-            if stop is not None:
-                return stop
+    def _recovery_plan(self) -> Steps[RecoveryPlan]:
+        """Find what the node starts from, once the archive knows where the log ends."""
+        context = self._context
+        last = context.recording_log.last_term
+        known: dict[int, RecordingDescriptor] = {}
+        while last is not None:
+            self._recording_id = last.recording_id
+            descriptor = yield from context.archive.list_recording(last.recording_id)
+            if descriptor is None:
+                break  # the plan says what to do
+            if descriptor.stop_position != NULL_POSITION:
+                known[last.recording_id] = descriptor
+                break
             yield 0
+        return plan_recovery(context.recording_log, known.get, context.config[p.SERVICE_COUNT])
+
+    def _load_snapshot(self, entry: LogEntry, log_end: int) -> Steps[None]:
+        """Load the module's own snapshot."""
+        context, config = self._context, self._context.config
+        if log_end < entry.log_position:
+            raise ClusterError(
+                f"the snapshot in {context.recording_log.path} is newer than the log: it was taken"
+                f" at {entry.log_position}, the log ends at {log_end}: restore the archive that"
+                " belongs to it, or invalidate the snapshot with"
+                " `aerolog cluster-tool DIR invalidate-latest-snapshot`"
+            )
+        marker = yield from load_snapshot(
+            context.archive,
+            entry.recording_id,
+            config[p.REPLAY_CHANNEL],
+            config[p.REPLAY_STREAM],
+            MODULE_SNAPSHOT_TYPE_ID,
+            self._state.restore,
+        )
+        check_time_unit(marker, config.time_unit)
+        self._state.check_version(marker.app_version, "snapshot")
+        self._state.log_position = entry.log_position
+        context.leadership_term_id = entry.leadership_term_id
+        context.counters.commit_position.value = entry.log_position
 
     def _open_ingress(self) -> Steps[None]:
         context, config = self._context, self._context.config

@@ -128,7 +128,7 @@ def test_a_log_whose_recording_is_gone(folder: Path) -> None:
         term = log.last_term
     assert term is not None
     purge(folder, term.recording_id)
-    assert f"the archive does not know recording {term.recording_id}" in why_it_ends(folder)
+    assert f"unknown recording id: {term.recording_id}: " in why_it_ends(folder)
 
 
 @pytest.mark.parametrize(
