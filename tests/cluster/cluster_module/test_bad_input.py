@@ -8,8 +8,8 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any
 
-import peer
 import pytest
+from cluster_talk import answers, options, tool
 
 from aerolog.cluster.client import AeronCluster, ClusterError
 from aerolog.cluster.files import ClusterMarkFile
@@ -45,12 +45,7 @@ def aeron(node: Node) -> Iterator[Aeron]:
 @pytest.fixture
 def cluster(node: Node, aeron: Aeron) -> Iterator[AeronCluster]:
     """A session that must not suffer."""
-    with AeronCluster(
-        aeron,
-        ingress_channel="aeron:udp",
-        ingress_endpoints=node.endpoints,
-        egress_channel="aeron:udp?endpoint=localhost:0",
-    ) as opened:
+    with AeronCluster(aeron, **options(node)) as opened:
         yield opened
 
 
@@ -63,8 +58,7 @@ def ingress(aeron: Aeron, node: Node) -> Iterator[ExclusivePublication]:
 
 def check_echo(cluster: AeronCluster) -> None:
     text = b"%d" % time.monotonic_ns()
-    cluster.send(text)
-    assert next(iter(cluster.messages())).data == text
+    assert answers(cluster, text) == [text]
 
 
 def errors(node: Node) -> list[Any]:
@@ -204,5 +198,4 @@ def test_an_oversized_payload_is_refused_by_the_client(cluster: AeronCluster) ->
 
 
 def test_the_reference_s_tool_reads_the_errors(node: Node) -> None:
-    told = peer.java_tool("io.aeron.cluster.ClusterTool", str(node.folder / "cluster"), "errors")
-    assert "distinct errors observed" in told
+    assert "distinct errors observed" in tool(node, "errors")

@@ -8,12 +8,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import peer
 import pytest
+from cluster_talk import talk, tool
 from peer.cluster_node import java_node, java_service, our_node
 
 from aerolog.archive.client import AeronArchive
-from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.files import EntryType, RecordingLog
 from aerolog.cluster.protocol import SCHEMA, JoinLog, ServiceAck, SessionMessageHeader
 from aerolog.transport.client import Aeron
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from peer.cluster_node import Node
+
+    from aerolog.cluster.client import AeronCluster
 
 pytestmark = pytest.mark.interop
 FRAME_HEADER_LENGTH = 32
@@ -36,21 +37,6 @@ def a_node(whose: str, folder: Path) -> Iterator[Node]:
     else:
         with our_node(folder) as node, java_service(node):
             yield node
-
-
-@contextlib.contextmanager
-def a_client(node: Node, **options: Any) -> Iterator[AeronCluster]:
-    with (
-        Aeron(node.aeron_dir) as aeron,
-        AeronCluster(
-            aeron,
-            ingress_channel="aeron:udp",
-            ingress_endpoints=node.endpoints,
-            egress_channel="aeron:udp?endpoint=localhost:0",
-            **options,
-        ) as cluster,
-    ):
-        yield cluster
 
 
 def answer(cluster: AeronCluster, message: bytes = b"") -> bytes:
@@ -70,18 +56,13 @@ def await_count(cluster: AeronCluster, expected: int) -> None:
             found = answer(cluster)
 
 
-def snapshot(node: Node) -> None:
-    told = peer.java_tool("io.aeron.cluster.ClusterTool", str(node.folder / "cluster"), "snapshot")
-    assert "SNAPSHOT applied successfully" in told
-
-
 @pytest.mark.parametrize("first", ["reference", "ours"])
 def test_a_folder_goes_on_under_the_other(tmp_path: Path, reference: object, first: str) -> None:
     """State, terms, numbers of sessions and timers, from the log and from a snapshot, both ways."""
     second = {"reference": "ours", "ours": "reference"}[first]
     sessions = []
     for round_number, whose in enumerate((first, second, first, second)):
-        with a_node(whose, tmp_path) as node, a_client(node) as cluster:
+        with a_node(whose, tmp_path) as node, talk(node) as cluster:
             assert cluster.leadership_term_id == round_number
             sessions.append(cluster.cluster_session_id)
             await_count(cluster, 2 * round_number + 2000 * round_number)
@@ -91,7 +72,7 @@ def test_a_folder_goes_on_under_the_other(tmp_path: Path, reference: object, fir
             # This timer expires under the next node, which has it from the log or the snapshot.
             cluster.send(b"timer %d 2000" % round_number)
             if round_number % 2 == 0:
-                snapshot(node)
+                assert "SNAPSHOT applied" in tool(node, "snapshot")
             assert answer(cluster, b"two") == b"two"
     assert sessions == [1, 2, 3, 4]
     with RecordingLog(tmp_path / "cluster") as log:
@@ -172,17 +153,16 @@ def conversation(node: Node, stream_id: int) -> list[tuple[Any, ...]]:
 
 def script(node: Node) -> None:
     """Everything that writes into the log, the same steps for any node."""
-    with a_client(node) as cluster:
+    with talk(node) as cluster:
         for length in (1, 100, 5000):
             assert answer(cluster, b"x" * length) == b"x" * length
         cluster.send(b"timer 7 0")
         assert answer(cluster) == b"timer 7"
         assert answer(cluster, b"offer text") == b"offered text"
         cluster.send(b"timer 8 10000000")
-        snapshot(node)
-        tool = "io.aeron.cluster.ClusterTool"
+        assert "SNAPSHOT applied" in tool(node, "snapshot")
         for command in ("suspend", "resume"):
-            peer.java_tool(tool, str(node.folder / "cluster"), command)
+            assert "applied successfully" in tool(node, command)
         assert answer(cluster, b"last") == b"last"
 
 

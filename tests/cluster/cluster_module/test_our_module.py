@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import peer
 import pytest
+from cluster_talk import answers, heard, options, tool, wait_for
 from peer.cluster_node import free_ports, java_service, our_node
 
 from aerolog.cluster.client import (
@@ -19,7 +20,7 @@ from aerolog.cluster.files import EntryType, RecordingLog
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from peer.cluster_node import Node
@@ -27,46 +28,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.interop
 
 
-def options(node: Node, **others: Any) -> dict[str, Any]:
-    return {
-        "ingress_channel": "aeron:udp",
-        "ingress_endpoints": node.endpoints,
-        "egress_channel": "aeron:udp?endpoint=localhost:0",
-        **others,
-    }
-
-
 @pytest.fixture
 def aeron(node: Node) -> Iterator[Aeron]:
     with Aeron(node.aeron_dir) as client:
         yield client
-
-
-def answers(cluster: AeronCluster, message: bytes, count: int = 1) -> list[bytes]:
-    """What comes back for a message."""
-    cluster.send(message)
-    return heard(cluster, count)
-
-
-def heard(cluster: AeronCluster, count: int = 1) -> list[bytes]:
-    found: list[bytes] = []
-    for received in cluster.messages():
-        found.append(received.data)
-        if len(found) == count:
-            return found
-    raise AssertionError("the session ended")
-
-
-def tool(node: Node, *command: str) -> str:
-    """The output of the reference's ClusterTool on a node."""
-    return peer.java_tool("io.aeron.cluster.ClusterTool", str(node.folder / "cluster"), *command)
-
-
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, f"no {what} within 20 s"
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(

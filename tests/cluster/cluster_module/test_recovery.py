@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-import peer
 import pytest
+from cluster_talk import talk, tool
 from peer.cluster_node import java_service, our_node
 
 from aerolog.archive.client import AeronArchive
-from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.files import ClusterMarkFile, RecordingLog
 from aerolog.transport.client import Aeron
 
@@ -24,15 +23,7 @@ pytestmark = pytest.mark.interop
 
 def counted(node: Node, more: int) -> int:
     """The service's count, before so many messages are sent to it."""
-    with (
-        Aeron(node.aeron_dir) as aeron,
-        AeronCluster(
-            aeron,
-            ingress_channel="aeron:udp",
-            ingress_endpoints=node.endpoints,
-            egress_channel="aeron:udp?endpoint=localhost:0",
-        ) as cluster,
-    ):
+    with talk(node) as cluster:
         cluster.send(b"count")
         messages = iter(cluster.messages())
         found = next(messages).data
@@ -42,20 +33,14 @@ def counted(node: Node, more: int) -> int:
         return int(found.split()[1])
 
 
-def snapshot(node: Node) -> None:
-    folder = str(node.folder / "cluster")
-    told = peer.java_tool("io.aeron.cluster.ClusterTool", folder, "snapshot")
-    assert "SNAPSHOT applied successfully" in told
-
-
 @pytest.fixture
 def folder(tmp_path: Path, reference: object) -> Path:
     """A node that has counted to 5, with snapshots at 3 and at 5, and then to 6."""
     with our_node(tmp_path) as node, java_service(node):
         counted(node, 3)
-        snapshot(node)
+        assert "SNAPSHOT applied" in tool(node, "snapshot")
         counted(node, 2)
-        snapshot(node)
+        assert "SNAPSHOT applied" in tool(node, "snapshot")
         counted(node, 1)
     return tmp_path
 
@@ -155,6 +140,6 @@ def test_killed_at_any_time(tmp_path: Path, reference: object) -> None:
             assert found == known, round_number
             known += 5
             if round_number % 2:
-                snapshot(node)
+                assert "SNAPSHOT applied" in tool(node, "snapshot")
             time.sleep(0.01 * round_number)
             node.process.kill()
