@@ -168,9 +168,9 @@ class ModuleAgent(SteadyAgent):
             work += self._turn_flow()
             if not self._ended:
                 work += self._work_as_leader(now_ns)
-        except AerologError as error:
-            # A node whose services or archive do not follow the protocol cannot go on: it would
-            # apply what the others do not.
+        except (AerologError, OSError) as error:
+            # A node whose services or archive do not follow the protocol, or whose files cannot be
+            # written, cannot go on: it would apply what the others do not.
             self._fail(error)
             return 1
         if not self._ended:
