@@ -1,0 +1,169 @@
+"""Consensus modules in processes of their own, beside one driver and one archive."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import tempfile
+from typing import TYPE_CHECKING
+
+import pytest
+from cluster_echo import EchoService
+from cluster_talk import answers
+from peer.cluster_node import free_ports
+from peer.process import ServerProcess
+
+from aerolog.cluster.client import AeronCluster
+from aerolog.cluster.service import ServiceContainer
+from aerolog.transport.client import Aeron
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def aeron_dir() -> Iterator[str]:
+    home = tempfile.mkdtemp(prefix="aeron-cluster-", dir="/dev/shm")
+    yield f"{home}/aeron"
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def command(name: str, *settings: str) -> Iterator[ServerProcess]:
+    """A service of the command line that runs in the foreground."""
+    process = ServerProcess(
+        name,
+        [sys.executable, "-m", "aerolog.tools.main", name, *(f"-D{each}" for each in settings)],
+        stop_by_signal=True,
+    )
+    try:
+        process.wait_line("ready")
+        yield process
+    finally:
+        process.stop()
+
+
+@contextlib.contextmanager
+def archiving_driver(folder: Path, aeron_dir: str) -> Iterator[ServerProcess]:
+    with command(
+        "archiving-driver",
+        f"aeron.dir={aeron_dir}",
+        "aeron.threading.mode=SHARED",
+        "aeron.archive.threading.mode=SHARED",
+        f"aeron.archive.dir={folder}/archive",
+    ) as process:
+        yield process
+
+
+@contextlib.contextmanager
+def cluster(folder: Path, aeron_dir: str, cluster_id: int) -> Iterator[AeronCluster]:
+    """A cluster with its module, an echo service and a session; its streams have ids of its own."""
+    own = folder / f"cluster-{cluster_id}"
+    places = [f"localhost:{port}" for port in free_ports(5)]
+    first = 100 + 100 * cluster_id
+    streams = {
+        "aeron.cluster.log.stream.id": first,
+        "aeron.cluster.ingress.stream.id": first + 1,
+        "aeron.cluster.replay.stream.id": first + 3,
+        "aeron.cluster.service.stream.id": first + 4,
+        "aeron.cluster.consensus.module.stream.id": first + 5,
+        "aeron.cluster.snapshot.stream.id": first + 7,
+    }
+    with (
+        command(
+            "consensus-module",
+            f"aeron.dir={aeron_dir}",
+            f"aeron.cluster.dir={own}",
+            f"aeron.cluster.id={cluster_id}",
+            f"aeron.cluster.members=0,{','.join(places)}",
+            "aeron.cluster.ingress.channel=aeron:ipc",
+            "aeron.cluster.replication.channel=aeron:udp?endpoint=localhost:0",
+            *(f"{name}={value}" for name, value in streams.items()),
+        ),
+        ServiceContainer(
+            EchoService(),
+            aeron_dir=aeron_dir,
+            cluster_dir=str(own),
+            cluster_id=cluster_id,
+            replay_stream_id=first + 3,
+            service_stream_id=first + 4,
+            consensus_module_stream_id=first + 5,
+            snapshot_stream_id=first + 6,
+        ),
+        Aeron(aeron_dir) as aeron,
+        AeronCluster(
+            aeron,
+            ingress_channel="aeron:ipc",
+            ingress_stream_id=first + 1,
+            egress_channel="aeron:ipc",
+            egress_stream_id=first + 2,
+        ) as session,
+    ):
+        yield session
+
+
+def test_two_clusters_share_a_driver_and_an_archive(tmp_path: Path, aeron_dir: str) -> None:
+    with archiving_driver(tmp_path, aeron_dir):
+        for known in (0, 2):
+            with cluster(tmp_path, aeron_dir, 0) as one, cluster(tmp_path, aeron_dir, 1) as other:
+                for session in (one, other):
+                    assert answers(session, b"count") == [b"count %d" % known]
+                    assert answers(session, b"first") == [b"first"]
+                    assert answers(session, b"second") == [b"second"]
+
+
+def test_a_second_module_of_one_cluster_is_refused(tmp_path: Path, aeron_dir: str) -> None:
+    with archiving_driver(tmp_path, aeron_dir), cluster(tmp_path, aeron_dir, 0) as session:
+        refused = pytest.raises(AssertionError, match="existing consensus module detected")
+        with refused, cluster(tmp_path / "other", aeron_dir, 0):
+            pass
+        refused = pytest.raises(AssertionError, match="active mark file detected")
+        with refused, cluster(tmp_path, aeron_dir, 0):
+            pass
+        assert answers(session, b"still here") == [b"still here"]
+
+
+def test_a_module_without_a_driver_says_so(tmp_path: Path, aeron_dir: str) -> None:
+    with (
+        pytest.raises(AssertionError, match="no media driver in") as failure,
+        command(
+            "consensus-module",
+            f"aeron.dir={aeron_dir}",
+            "aeron.driver.timeout=500",
+            f"aeron.cluster.dir={tmp_path}/cluster",
+            "aeron.cluster.members=0,localhost:1,localhost:2,localhost:3,localhost:4,localhost:5",
+            "aeron.cluster.ingress.channel=aeron:ipc",
+            "aeron.cluster.replication.channel=aeron:udp?endpoint=localhost:0",
+        ),
+    ):
+        pass
+    assert "ended with 1" in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ((), "ClusterMembers must be set"),
+        (("aeron.cluster.members=1,a:1,a:2,a:3,a:4,a:5",), "memberId=0 not found in"),
+        (
+            ("aeron.cluster.members=0,a:1,a:2,a:3,a:4,a:5|1,b:1,b:2,b:3,b:4,b:5",),
+            "ingressChannel must be specified",
+        ),
+        (
+            (
+                "aeron.cluster.members=0,a:1,a:2,a:3,a:4,a:5",
+                "aeron.cluster.ingress.channel=aeron:udp",
+            ),
+            "replicationChannel must be specified",
+        ),
+    ],
+)
+def test_settings_that_cannot_be_used_end_with_2(settings: tuple[str, ...], told: str) -> None:
+    with (
+        pytest.raises(AssertionError, match=told) as failure,
+        command("consensus-module", *settings),
+    ):
+        pass
+    assert "ended with 2" in str(failure.value)
