@@ -99,6 +99,11 @@ class Session:
                 self.response_channel, self.response_stream_id
             )
 
+    @property
+    def is_adding(self) -> bool:
+        """Whether the driver was asked for the publication and has not answered."""
+        return self._adding is not None
+
     def is_connected(self) -> bool:
         """Return whether the client can be answered.
 

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 #: Clients that are being refused at a time; for further ones the oldest go without an answer.
 _REFUSALS_MAX: Final = 200
+#: Logs to such clients that the driver is asked for at a time. What a flood asks for beyond them
+#: is passed over: the driver would be busy with it for seconds, and answer nobody else.
+_REFUSALS_ASKED_MAX: Final = 50
 _LIMIT_TEXT: Final = "concurrent session limit"
 
 
@@ -72,6 +75,8 @@ class Sessions:
     def on_connect(self, request: SessionConnectRequest, image: Image, now_ns: int) -> None:
         """Take a connect request, which is answered in later duty cycles."""
         context = self._context
+        if sum(session.is_adding for session in self._leaving) >= _REFUSALS_ASKED_MAX:
+            return
         is_leader = context.is_leader
         session_id = self.next_session_id if is_leader else -1
         session = Session(

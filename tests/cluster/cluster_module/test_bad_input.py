@@ -153,14 +153,17 @@ def test_a_flood_of_connects(
             check_echo(cluster)
     check_echo(cluster)
     publications = [info for info in aeron.counters.infos() if info.label.startswith("pub-pos")]
-    assert len(publications) < 300
+    assert len(publications) < 1000  # logs that are not used any more stay a while
     # The driver adds a log for each of them, one after the other; then others are answered, and
     # those that never listened are gone after the session timeout of 2 s.
     end = time.monotonic() + 30
     while True:
         check_echo(cluster)
         try:
-            AeronCluster(aeron, ingress_channel="aeron:ipc", egress_channel="aeron:ipc").close()
+            # Not for long, since the first session has to say that it is there meanwhile.
+            AeronCluster(
+                aeron, ingress_channel="aeron:ipc", egress_channel="aeron:ipc", message_timeout=1
+            ).close()
             break
         except (ClusterError, AeronTimeoutError):
             assert time.monotonic() < end
