@@ -129,6 +129,7 @@ class Archive(Resource):
         if self._mark_file.saved_errors is not None:
             sys.stderr.write(f"WARNING: existing errors saved to: {self._mark_file.saved_errors}\n")
         self._aeron: Aeron | None = None
+        self._counters: ArchiveCounters | None = None
         self._catalog: CatalogFile | None = None
         self._in_order = not self._mark_file.after_crash
         self.runners: list[AgentInvoker] = []
@@ -509,6 +510,8 @@ class Archive(Resource):
             runner.close()
         if self._segments is not None:
             self._segments.close()
+        if self._counters is not None:
+            self._counters.release_archive_id()
         if self._aeron is not None:
             self._aeron.close()
         if self._catalog is not None:

@@ -129,6 +129,15 @@ class ArchiveCounters:
         self.total_read_bytes = self._add(TOTAL_READ_BYTES, "archive-replayer total read bytes")
         self.total_read_time = self._add(TOTAL_READ_TIME, "archive-replayer total read time in ns")
 
+    def release_archive_id(self) -> None:
+        """Remove the counter by which archives find each other, for one that starts at once.
+
+        The driver keeps the counters of a client that has closed until its next timer, which is up
+        to a second away; a counter that is removed by itself is gone with the next command.
+        """
+        if self.errors is not None:
+            self.errors.close()
+
     def add_own(self) -> None:
         """Add the counters that the reference does not have, after all those that it has."""
         self.authentications_rejected = self._add(

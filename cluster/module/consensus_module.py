@@ -103,6 +103,7 @@ class ConsensusModule(Resource):
         if self._mark_file.saved_errors is not None:
             sys.stderr.write(f"WARNING: existing errors saved to: {self._mark_file.saved_errors}\n")
         self._aeron: Aeron | None = None
+        self._counters: ModuleCounters | None = None
         self._recording_log: RecordingLog | None = None
         self._runner: AgentRunner | None = None
         try:
@@ -169,7 +170,7 @@ class ConsensusModule(Resource):
             clock=self._clock,
             file_system=self._files,
         )
-        counters = ModuleCounters(aeron, config)
+        self._counters = counters = ModuleCounters(aeron, config)
         reporter.count_with(lambda: None if counters.errors.closed else counters.errors.add(1))
         name = f"consensus-module-{config[p.CLUSTER_ID]}-{config.member.member_id}"
         archive = SteppedArchive(
@@ -258,6 +259,8 @@ class ConsensusModule(Resource):
     def _close_parts(self) -> None:
         if self._runner is not None:
             self._runner.close()
+        if self._counters is not None:
+            self._counters.close()
         if self._aeron is not None:
             self._aeron.close()
         if self._recording_log is not None:

@@ -94,11 +94,14 @@ class ModuleCounters:
         self._suffix = f" - clusterId={cluster_id}"
         self._key = _CLUSTER_KEY.pack(cluster_id)
         for info in aeron.counters.infos():
-            if info.type_id == MODULE_STATE and info.key[:4] == self._key:
+            if info.type_id != MODULE_STATE or info.key[:4] != self._key:
+                continue
+            if info.value != ModuleState.CLOSED:
                 raise ConfigurationError(
                     f"existing consensus module detected for clusterId={cluster_id}: give this one"
                     " another aeron.cluster.id, or another driver"
                 )
+        self._own: list[Counter] = []
         threshold = format_duration(config[p.CYCLE_THRESHOLD])
         slow = format_duration(config[p.SNAPSHOT_THRESHOLD])
         self.errors = self._add(ERRORS, "Cluster Errors", f" version={__version__}")
@@ -124,7 +127,21 @@ class ModuleCounters:
 
     def _add(self, type_id: int, text: str, more: str = "") -> Counter:
         label = f"{text}{self._suffix}{more}"[:MAX_LABEL_LENGTH]
-        return self._aeron.add_counter(type_id, label, self._key)
+        counter = self._aeron.add_counter(type_id, label, self._key)
+        self._own.append(counter)
+        return counter
+
+    def close(self) -> None:
+        """Remove the counters, for services and for a module that starts at once.
+
+        The driver keeps the counters of a client that has closed until its next timer, which is up
+        to a second away. A service that starts meanwhile would follow the commit position of the
+        module that has ended.
+        """
+        if not self.state.closed:
+            self.state.value = ModuleState.CLOSED
+        for counter in self._own:
+            counter.close()
 
     def add_recovery_state(
         self,

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from aerolog.cluster.service.options import ServiceContainerOptions
     from aerolog.cluster.service.service_counters import ServiceCounters
     from aerolog.transport.client import Aeron, Image
+    from aerolog.transport.client.client_counters import CounterView
 
 COMMIT_POSITION_TYPE_ID: Final = 203
 RECOVERY_STATE_TYPE_ID: Final = 204
@@ -134,7 +135,7 @@ class ServiceAgent(Agent):
         self._termination_position = NULL_POSITION
         self._requested_ack = NULL_POSITION
         self._ack_id = 0
-        self._commit_position_id = -1
+        self._commit_position: CounterView | None = None
         self._next_beat_ns = self.clock.now_ns() + _MARK_INTERVAL_NS
         self._cycle_start_ns = 0
         self._to_module = aeron.add_publication(
@@ -153,10 +154,10 @@ class ServiceAgent(Agent):
             AgentTerminated: the container was closed meanwhile.
         """
         recovery = self._await_counter(RECOVERY_STATE_TYPE_ID, at=_RECOVERY_KEY.size - 8)
-        self._commit_position_id = self._await_counter(COMMIT_POSITION_TYPE_ID)
+        self._commit_position = self._await_counter(COMMIT_POSITION_TYPE_ID)
         self.sessions.clear()
         try:
-            self._recover(self.aeron.counters[recovery].key)
+            self._recover(recovery.key)
         except BaseException:
             if not self.stopping:
                 self._acknowledge(NULL_VALUE)
@@ -182,13 +183,13 @@ class ServiceAgent(Agent):
         with load_snapshot(self, recording_id) as reader, self._during("on_start"):
             self._service.on_start(self._cluster, reader)
 
-    def _await_counter(self, type_id: int, at: int = 0) -> int:
-        """Wait for the counter of the cluster that has a type; its id."""
+    def _await_counter(self, type_id: int, at: int = 0) -> CounterView:
+        """Wait for the counter of the cluster that has a type."""
         cluster = _CLUSTER_KEY.pack(self.options.cluster_id)
         while True:
             for info in self.aeron.counters.infos():
                 if info.type_id == type_id and info.key[at : at + len(cluster)] == cluster:
-                    return info.counter_id
+                    return self.aeron.counters[info.counter_id]
             self.idle(0)
 
     def control(self) -> int:
@@ -197,6 +198,9 @@ class ServiceAgent(Agent):
         self._counters.on_cycle(now_ns)
         if self.aeron.closed:
             raise AgentTerminated("the transport client is closed") from self.aeron.close_reason
+        commit_position = self._commit_position
+        if commit_position is None or not commit_position.is_active:
+            raise AgentTerminated("the consensus module is gone: its commit position is closed")
         work = self._tend(now_ns)
         work += self._poll_module()
         log = self._log
@@ -205,7 +209,7 @@ class ServiceAgent(Agent):
                 work += self._follow(self._next_log)
         else:
             done = log.is_done
-            found = log.poll(self.aeron.conductor.counters.counter_value(self._commit_position_id))
+            found = log.poll(commit_position.value)
             if found == 0 and done:
                 self._leave_log(log)
                 found = 1

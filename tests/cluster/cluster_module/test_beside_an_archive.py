@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cluster_echo import EchoService
-from cluster_talk import answers
-from peer.cluster_node import free_ports
+from cluster_talk import answers, wait_for
+from peer.cluster_node import Node, free_ports, java_service
 from peer.process import ServerProcess
 
 from aerolog.cluster.client import AeronCluster
+from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.module.consensus_module import ConsensusModule
+from aerolog.cluster.module.counters import ModuleState
 from aerolog.cluster.service import ServiceContainer
 from aerolog.transport.client import Aeron
+from aerolog.transport.config.sources import Properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,6 +116,48 @@ def test_two_clusters_share_a_driver_and_an_archive(tmp_path: Path, aeron_dir: s
                     assert answers(session, b"count") == [b"count %d" % known]
                     assert answers(session, b"first") == [b"first"]
                     assert answers(session, b"second") == [b"second"]
+
+
+def lone_module(tmp_path: Path, aeron_dir: str, *settings: str) -> ConsensusModule:
+    """A module in this process with the streams that are usual."""
+    members = f"0,{','.join(f'localhost:{port}' for port in free_ports(5))}"
+    settings = (
+        f"aeron.dir={aeron_dir}",
+        f"aeron.cluster.dir={tmp_path}/cluster",
+        f"aeron.cluster.members={members}",
+        "aeron.cluster.ingress.channel=aeron:ipc",
+        "aeron.cluster.replication.channel=aeron:udp?endpoint=localhost:0",
+        *settings,
+    )
+    properties = Properties.from_command_line([f"-D{setting}" for setting in settings])
+    return ConsensusModule(properties=properties)
+
+
+def test_a_module_that_has_ended_leaves_its_id_at_once(tmp_path: Path, aeron_dir: str) -> None:
+    with archiving_driver(tmp_path, aeron_dir):
+        for _ in range(5):
+            with lone_module(tmp_path, aeron_dir) as module:
+                assert not module.is_closed
+
+
+def test_the_end_of_a_module_ends_its_containers(
+    tmp_path: Path, aeron_dir: str, reference: object
+) -> None:
+    with archiving_driver(tmp_path, aeron_dir) as driver:
+        node = Node(aeron_dir, "", tmp_path, driver)
+        with (
+            lone_module(tmp_path, aeron_dir, "aeron.cluster.service.count=2") as module,
+            java_service(node) as theirs,
+            ServiceContainer(
+                EchoService(), aeron_dir=aeron_dir, cluster_dir=f"{tmp_path}/cluster", service_id=1
+            ) as ours,
+        ):
+            wait_for(lambda: module.state is ModuleState.ACTIVE, "leader")
+            assert ours.is_running
+            module.close()
+            theirs.wait_line("terminated")
+            with pytest.raises(ClusterError, match="the consensus module is gone"):
+                ours.wait(10)
 
 
 def test_a_second_module_of_one_cluster_is_refused(tmp_path: Path, aeron_dir: str) -> None:

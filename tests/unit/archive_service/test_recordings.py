@@ -162,6 +162,24 @@ def test_a_second_archive_of_the_same_id_is_refused(tmp_path, make_rig) -> None:
         Archive("/second", "/aeron", **options)
 
 
+def test_an_archive_that_has_ended_leaves_its_id_at_once(make_rig) -> None:
+    rig = make_rig(threading_mode="INVOKER")
+    options = {
+        "archive_id": 9,
+        "threading_mode": "INVOKER",
+        "clock": rig.clock,
+        "file_system": rig.disk,
+        "driver_invoker": rig.both.driver.do_work,
+    }
+    before = rig.clock.now_epoch_ms()
+    with Archive("/first", "/aeron", **options):
+        pass
+    rig.both.driver.do_work()
+    with Archive("/second", "/aeron", **options) as archive:
+        assert archive.archive_id == 9
+    assert rig.clock.now_epoch_ms() == before, "the driver's timer had no time to free counters"
+
+
 def test_a_recording_that_gets_no_counter_is_told_and_left_empty(rig, monkeypatch) -> None:
     def full(*_: object) -> None:
         raise RegistrationError(1, 11, "CountersFull")
