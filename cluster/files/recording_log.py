@@ -227,10 +227,13 @@ class RecordingLog(Resource):
     Attributes:
         path: path of the file.
         entries: all entries, invalidated ones too, in the order of terms and positions.
+        end: where the next entry is to be written, bytes.
+        torn_length: bytes behind the last whole entry, as a cut append leaves them.
 
     Args:
         cluster_dir: the cluster's folder, which exists.
         create: create the file where it is missing.
+        writable: False for one that is only looked at.
         sync_level: how much an appended entry is forced to the disk: 0 not, 1 data, 2 all.
         files: the file system to use.
 
@@ -244,6 +247,7 @@ class RecordingLog(Resource):
         cluster_dir: str | Path,
         *,
         create: bool = False,
+        writable: bool = True,
         sync_level: int = 1,
         files: FileSystem | None = None,
     ) -> None:
@@ -251,10 +255,9 @@ class RecordingLog(Resource):
         self.path = str(Path(cluster_dir) / RECORDING_LOG_NAME)
         self._sync_level = sync_level
         is_new = create and not files.exists(self.path)
-        self._file = files.open_data_file(self.path, writable=True, create=create)
+        self._file = files.open_data_file(self.path, writable=writable, create=create)
         self.entries: list[LogEntry] = []
-        self._end = self._next_index = 0
-        self._is_torn = False
+        self.end = self._next_index = self.torn_length = 0
         try:
             if is_new:
                 files.sync_dir(str(cluster_dir))
@@ -274,8 +277,8 @@ class RecordingLog(Resource):
             FileFormatError: the file is damaged, or its terms name several recordings.
         """
         data = self._file.read_at(self._file.file_size(), 0)
-        entries, self._next_index, self._end = read_recording_log(data, self.path)
-        self._is_torn = len(data) > self._end
+        entries, self._next_index, self.end = read_recording_log(data, self.path)
+        self.torn_length = max(len(data) - self.end, 0)
         ids = {entry.recording_id for entry in entries if _is_valid_term(entry)}
         if len(ids) > 1:
             raise FileFormatError(
@@ -314,18 +317,18 @@ class RecordingLog(Resource):
         """
         if entry.type == EntryType.TERM:
             self._check_recording(entry)
-        entry = replace(entry, index=self._next_index, offset=self._end)
+        entry = replace(entry, index=self._next_index, offset=self.end)
         old = self._invalidated_twin(entry)
         if old is not None:
             entry = replace(entry, index=old.index, offset=old.offset)
         data = entry.encode()
-        if self._is_torn:
+        if self.torn_length:
             # What a cut append left could be read as an entry behind a shorter one.
-            self._file.set_length(self._end)
-            self._is_torn = False
+            self._file.set_length(self.end)
+            self.torn_length = 0
         self._write(data, entry.offset)
         if old is None:
-            self._end += entry.length
+            self.end += entry.length
             self._next_index += 1
         else:
             self.entries.remove(old)

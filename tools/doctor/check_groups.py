@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.checks import (
     capacity_checks,
+    cluster_checks,
     cycle_checks,
     disk_checks,
     error_checks,
@@ -18,6 +19,7 @@ from aerolog.tools.doctor.checks import (
     process_checks,
     publisher_checks,
     recording_checks,
+    recording_log_checks,
     retention_checks,
     setting_checks,
     socket_checks,
@@ -37,6 +39,8 @@ GROUPS: Final = (
     health_checks,
     time_checks,
     retention_checks,
+    recording_log_checks,
+    cluster_checks,
     disk_checks,
     publisher_checks,
     loss_checks,

@@ -1,4 +1,4 @@
-"""``aerolog doctor``: what is wrong with a driver and an archive, or will be."""
+"""``aerolog doctor``: what is wrong with a driver, an archive and a cluster, or will be."""
 
 import time
 from enum import StrEnum
@@ -34,6 +34,7 @@ class _FailOn(StrEnum):
     examples=(
         "doctor",
         "doctor --archive-dir archive --deep",
+        "doctor --archive-dir archive --cluster-dir aeron-cluster",
         "doctor --json --fail-on critical --ignore cycle-was-slow",
         "doctor --watch --interval 5s",
     ),
@@ -47,12 +48,18 @@ def doctor(
             metavar="DIR",
             envvar="AERON_DIR",
             rich_help_panel=CONNECTION_PANEL,
-            help="The media driver's directory; by default that of the archive.",
+            help="The media driver's directory; by default that of the archive or the cluster.",
         ),
     ] = None,
     archive_dir: Annotated[
         str | None,
         typer.Option("--archive-dir", metavar="DIR", help="Look at this archive's folder, too."),
+    ] = None,
+    cluster_dir: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster-dir", metavar="DIR", help="Look at the folder of a cluster's node, too."
+        ),
     ] = None,
     deep: Annotated[
         bool, typer.Option("--deep", help="Read every frame of the archive's segments.")
@@ -91,7 +98,7 @@ def doctor(
     as_json: JsonOption = False,
     strict: StrictOption = False,  # noqa: ARG001 - the option itself refuses
 ) -> None:
-    """Say what is wrong with a driver and an archive, or will be, the worst first.
+    """Say what is wrong with a driver, an archive and a cluster, or will be, the worst first.
 
     Each finding has its figures, the reason and a remedy. Looks only, changes nothing. Exits with
     0 when nothing is found as bad as --fail-on says, 3 with warnings, 4 with something critical,
@@ -106,7 +113,8 @@ def doctor(
     if show_list:
         _print_list(as_json=as_json)
         return
-    rounds_ = _Rounds(Examination(aeron_dir, archive_dir, deep=deep), interval, unwanted)
+    examination = Examination(aeron_dir, archive_dir, cluster_dir, deep=deep)
+    rounds_ = _Rounds(examination, interval, unwanted)
     schedule = Schedule(
         watch=watch, interval_s=interval or _INTERVAL_S, updates=rounds if watch else None
     )

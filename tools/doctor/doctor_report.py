@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
     from aerolog.tools.doctor.findings import Finding
     from aerolog.tools.doctor.segment_contents import Contents
-    from aerolog.tools.doctor.system_snapshot import ArchiveSnapshot, Case, DriverSnapshot, Process
+    from aerolog.tools.doctor.system_snapshot import (
+        ArchiveSnapshot,
+        Case,
+        ClusterSnapshot,
+        DriverSnapshot,
+        Process,
+    )
 
 EXIT_WARNING: Final = 3
 EXIT_CRITICAL: Final = 4
@@ -63,6 +69,7 @@ class Report:
                 "archive": _archive_json(
                     self.case.now.archive, self.case.now.now_ms, self.contents
                 ),
+                "cluster": _cluster_json(self.case.now.cluster, self.case.now.now_ms),
             },
         }
 
@@ -91,6 +98,15 @@ class Report:
             age_ms = mark.age_ms(self.case.now.now_ms)
             state = _state(mark.process, mark.activity_ms, age_ms, ARCHIVE_TIMEOUT_MS)
             yield f"archive {archive.archive_dir}, process {mark.process.pid}, {state}"
+        cluster = self.case.now.cluster
+        if cluster is None:
+            return
+        if not cluster.marks:
+            yield cluster.subject
+        for one in cluster.marks:
+            age_ms = one.age_ms(self.case.now.now_ms)
+            state = _state(one.process, one.activity_ms, age_ms, ARCHIVE_TIMEOUT_MS)
+            yield f"{one.who} of {cluster.subject}, process {one.process.pid}, {state}"
 
     def _summary(self) -> str:
         counts = [
@@ -112,6 +128,8 @@ class Report:
             yield f"{read} of segments read ({how})"
             if contents.unread:
                 yield f"{contents.unread:,} recordings not read into for want of time (--deep)"
+        if self.case.now.cluster is not None:
+            yield f"{len(self.case.now.cluster.entries):,} entries of recording.log"
         if self.case.before is None:
             yield "one look: what does not move cannot be told"
         else:
@@ -174,6 +192,19 @@ def _archive_json(
         "frames": 0 if contents is None else contents.frames,
         "bytes_read": 0 if contents is None else contents.bytes_read,
         "recordings_unread": 0 if contents is None else contents.unread,
+    }
+
+
+def _cluster_json(cluster: ClusterSnapshot | None, now_ms: int) -> dict[str, Any] | None:
+    if cluster is None:
+        return None
+    return {
+        "cluster_dir": cluster.cluster_dir,
+        "entries": len(cluster.entries),
+        "components": [
+            {"name": mark.who, "pid": mark.process.pid, "alive": mark.is_alive(now_ms)}
+            for mark in cluster.marks
+        ],
     }
 
 

@@ -1,4 +1,4 @@
-"""Looks at a driver and an archive as an operator names them, one after the other."""
+"""Looks at a driver, an archive and a cluster's node as an operator names them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.connection.deadlines import Deadline
 from aerolog.tools.doctor.archive_snapshot import archive_snapshot, damaged_snapshot
+from aerolog.tools.doctor.cluster_snapshot import cluster_snapshot
 from aerolog.tools.doctor.driver_snapshot import driver_snapshot
 from aerolog.tools.doctor.segment_contents import Contents, look_inside
 from aerolog.tools.doctor.system_snapshot import LATE_MS, SystemSnapshot
@@ -22,7 +23,7 @@ from aerolog.transport.memory.mark_file import TERMINATED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.tools.doctor.system_snapshot import ArchiveSnapshot
+    from aerolog.tools.doctor.system_snapshot import ArchiveSnapshot, ClusterSnapshot
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
 
 #: A process that is gone may live in another container: its sign of life tells within this time.
@@ -34,9 +35,10 @@ class Examination:
     """What is looked at, and what stays known from look to look.
 
     Attributes:
-        aeron_dir: the driver's directory; None for that of the archive's driver, or the default
-            without an archive.
+        aeron_dir: the driver's directory; None for that of the archive's driver or the cluster's,
+            or the default without both.
         archive_dir: None for no archive.
+        cluster_dir: None for no cluster.
         on_bytes: told how many bytes of segments have been read.
         contents: what was found inside the segments, None before they were read.
     """
@@ -45,6 +47,7 @@ class Examination:
         self,
         aeron_dir: str | None = None,
         archive_dir: str | None = None,
+        cluster_dir: str | None = None,
         *,
         deep: bool = False,
         clock: Clock | None = None,
@@ -52,21 +55,23 @@ class Examination:
         """Make an examination; nothing is looked at yet.
 
         Args:
-            aeron_dir: the driver's directory; None for that of the archive's driver, or the
-                default without an archive.
+            aeron_dir: the driver's directory; None for that of the archive's driver or the
+                cluster's, or the default without both.
             archive_dir: the archive's folder; None for no archive.
+            cluster_dir: the folder of a cluster's node; None for no cluster.
             deep: look at every frame of the archive.
             clock: tells the time; the machine's by default.
         """
         self.aeron_dir = aeron_dir
         self.archive_dir = archive_dir
+        self.cluster_dir = cluster_dir
         self.on_bytes: Callable[[int], None] | None = None
         self.contents: Contents | None = None
         self._deep = deep
         self._clock = clock or SystemClock()
 
     def look(self, *, inside: bool = True, needed: bool = True) -> SystemSnapshot:
-        """Takes a snapshot of the driver and the archive.
+        """Takes a snapshot of the driver, the archive and the cluster's node.
 
         Args:
             inside: look into segments too, if that has not been done yet.
@@ -77,10 +82,11 @@ class Examination:
         """
         with ExitStack() as stack:
             archive, archive_error = self._open_archive(stack)
-            driver, driver_error = self._open_driver(stack, archive)
+            cluster, cluster_error = self._look_at_cluster()
+            driver, driver_error = self._open_driver(stack, archive, cluster)
             salvaged = None if archive_error is None else self._salvage()
-            for error in (archive_error, driver_error):
-                seen = archive is not None or driver is not None or salvaged is not None
+            seen = any(one is not None for one in (archive, driver, salvaged, cluster))
+            for error in (archive_error, cluster_error, driver_error):
                 if needed and error is not None and not seen:
                     raise error
             before = () if driver is None else (driver.counters(),)
@@ -98,6 +104,8 @@ class Examination:
                 archive_fault="" if archive_error is None else str(archive_error),
                 archive_is_damaged=archive_error is not None
                 and archive_error.trouble is Trouble.DAMAGED,
+                cluster=cluster,
+                cluster_fault="" if cluster_error is None else str(cluster_error),
                 host=machine.host(),
             )
 
@@ -123,19 +131,40 @@ class Examination:
             return None, error
 
     def _open_driver(
-        self, stack: ExitStack, archive: ArchiveView | None
+        self, stack: ExitStack, archive: ArchiveView | None, cluster: ClusterSnapshot | None
     ) -> tuple[DriverView | None, ViewError | None]:
         folder = self.aeron_dir
-        if folder is None and self.archive_dir is not None:
-            folder = archive.aeron_dir if archive is not None else None
-            if archive is None or not folder or archive.activity_ms() == TERMINATED:
-                return None, None  # an archive that has ended has no driver
+        is_alive = False
+        if folder is None and (self.archive_dir is not None or self.cluster_dir is not None):
+            folder, is_alive = self._driver_of(archive, cluster)
+            if not folder:
+                return None, None  # an archive or a module that has ended has no driver
         try:
             return stack.enter_context(DriverView.open(folder)), None
         except ViewError as error:
-            explicit = self.aeron_dir is not None
-            needed = explicit or archive is None or archive.is_alive(self._clock.now_epoch_ms())
+            explicit = self.archive_dir is None and self.cluster_dir is None
+            needed = self.aeron_dir is not None or explicit or is_alive
             return None, error if needed else None
+
+    def _driver_of(
+        self, archive: ArchiveView | None, cluster: ClusterSnapshot | None
+    ) -> tuple[str | None, bool]:
+        """The directory of the archive's driver or the cluster's, and whether its user lives."""
+        now_ms = self._clock.now_epoch_ms()
+        if archive is not None and archive.aeron_dir and archive.activity_ms() != TERMINATED:
+            return archive.aeron_dir, archive.is_alive(now_ms)
+        for mark in () if cluster is None else cluster.marks:
+            if mark.activity_ms != TERMINATED:
+                return mark.aeron_dir, mark.is_alive(now_ms)
+        return None, False
+
+    def _look_at_cluster(self) -> tuple[ClusterSnapshot | None, ViewError | None]:
+        if self.cluster_dir is None:
+            return None, None
+        try:
+            return cluster_snapshot(self.cluster_dir), None
+        except ViewError as error:
+            return None, error
 
     def _look_inside(self, archive: ArchiveView) -> Contents:
         try:
@@ -171,6 +200,8 @@ def _open_beats(look: SystemSnapshot) -> set[tuple[str, int]]:
         beats.append(("driver", look.driver.process, look.driver.heartbeat_ms))
     if look.archive is not None and look.archive.mark is not None:
         beats.append(("archive", look.archive.mark.process, look.archive.mark.activity_ms))
+    if look.cluster is not None:
+        beats += [(mark.who, mark.process, mark.activity_ms) for mark in look.cluster.marks]
     return {
         (who, beat_ms)
         for who, process, beat_ms in beats

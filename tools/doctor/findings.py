@@ -39,6 +39,7 @@ class Area(StrEnum):
     HEALTH = "health"
     TIMES = "times"
     RETENTION = "retention"
+    CLUSTER = "cluster"
     DISK = "disk"
     PUBLISHERS = "publishers"
     LOSS = "loss"

@@ -1,4 +1,4 @@
-"""What the doctor looks at, as plain data: one look at a driver, an archive and their machine.
+"""What the doctor looks at, as plain data: one look at driver, archive, cluster and machine.
 
 Made from the files by `examination`, and by the tests by hand: checks know nothing else. Times are
 epoch milliseconds, lengths and positions bytes. What could not be seen is None or missing.
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.cluster.files import LogEntry
     from aerolog.tools.views.archive_view import SegmentFile
     from aerolog.tools.views.companion_views import HealthView, IndexView, RetentionView
     from aerolog.tools.views.counters_snapshot import Counter
@@ -230,19 +231,18 @@ class RecordingSnapshot:
         return self.descriptor.start_position
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveMark:
-    """The mark file of an archive.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerMark:
+    """The mark file of an archive, or of a component of a cluster.
 
     Attributes:
         activity_ms: last sign of life; -1 after an orderly end, 2**63 - 1 while it starts.
+        aeron_dir: the directory of its driver.
     """
 
     process: Process
     activity_ms: int
-    archive_id: int
     aeron_dir: str
-    control_channel: str = ""
     start_ms: int = 0
     error_log_capacity: int = 0
 
@@ -255,6 +255,14 @@ class ArchiveMark:
         """Whether there was a sign of life in the last ten seconds, or it starts."""
         is_fresh = self.activity_ms == STARTING or self.age_ms(now_ms) < ARCHIVE_TIMEOUT_MS
         return is_fresh and not self.process.has_died(self.age_ms(now_ms))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveMark(OwnerMark):
+    """The mark file of an archive."""
+
+    archive_id: int
+    control_channel: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +314,71 @@ class ArchiveSnapshot:
         return self.mark is not None and self.mark.is_alive(now_ms)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentMark(OwnerMark):
+    """The mark file of a consensus module, a service's container, or a backup.
+
+    Attributes:
+        who: the component in words: ``consensus module``, ``service 0``.
+        file: the name of the mark file.
+        service_id: the service, -1 for other components.
+        cluster_id: the id of the cluster, which its counters have.
+        version: packed; -1 after a start that failed, 0 before the end of one.
+        errors: the entries of its error log.
+    """
+
+    who: str
+    file: str
+    service_id: int = -1
+    cluster_id: int = 0
+    version: int
+    errors: Sequence[ErrorObservation] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSnapshot:
+    """The folder of a cluster's node at one moment.
+
+    Attributes:
+        cluster_dir: the folder.
+        marks: the mark files that can be read: the module's first, then those of services.
+        mark_faults: why others cannot be read, by the file's name.
+        entries: the entries of recording.log, in the order of terms and positions.
+        log_fault: why recording.log cannot be read.
+        log_end: where its last whole entry ends, bytes.
+        log_torn: bytes behind that.
+        has_log: whether there is a recording.log.
+        state_fault: why node-state.dat cannot be read.
+        has_state: whether there is a node-state.dat.
+    """
+
+    cluster_dir: str
+    marks: Sequence[ComponentMark] = ()
+    mark_faults: Mapping[str, str] = field(default_factory=dict)
+    entries: Sequence[LogEntry] = ()
+    log_fault: str = ""
+    log_end: int = 0
+    log_torn: int = 0
+    has_log: bool = True
+    state_fault: str = ""
+    has_state: bool = True
+
+    @property
+    def subject(self) -> str:
+        """The name of the node in findings."""
+        return f"cluster {self.cluster_dir}"
+
+    @property
+    def module(self) -> ComponentMark | None:
+        """The mark file of the module or backup, None when there is none that can be read."""
+        return next((mark for mark in self.marks if mark.service_id < 0), None)
+
+    @property
+    def services(self) -> list[ComponentMark]:
+        """The mark files of services."""
+        return [mark for mark in self.marks if mark.service_id >= 0]
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """The machine, as far as it matters: greatest socket buffers, -1 when not known."""
@@ -327,6 +400,8 @@ class SystemSnapshot:
         archive: None when there is none to look at.
         archive_fault: why the archive's files cannot be read.
         archive_is_damaged: whether that is because they are damaged.
+        cluster: the folder of a cluster's node, None when there is none to look at.
+        cluster_fault: why it cannot be looked at.
         host: the machine.
     """
 
@@ -337,6 +412,8 @@ class SystemSnapshot:
     archive: ArchiveSnapshot | None = None
     archive_fault: str = ""
     archive_is_damaged: bool = False
+    cluster: ClusterSnapshot | None = None
+    cluster_fault: str = ""
     host: Host = field(default_factory=Host)
 
 
@@ -381,3 +458,13 @@ class Case:
         if system_id not in now.system or system_id not in before.system:
             return 0
         return max(now.system[system_id].value - before.system[system_id].value, 0)
+
+    def growth_of(self, counter: Counter) -> int:
+        """How much a counter of the driver's clients has grown between the looks."""
+        before = self.driver_before
+        if before is None:
+            return 0
+        was = next((one for one in before.counters if one.id == counter.id), None)
+        if was is None or was.registration_id != counter.registration_id:
+            return 0
+        return max(counter.value - was.value, 0)

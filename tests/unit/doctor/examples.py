@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.retention.holds import Hold
 from aerolog.archive.retention.journal import Run
 from aerolog.tools.doctor.findings import Severity
-from aerolog.tools.doctor.system_snapshot import Case, Damage, Disk, Host, Process, Socket
+from aerolog.tools.doctor.system_snapshot import (
+    Case,
+    Damage,
+    Disk,
+    DriverSnapshot,
+    Host,
+    Process,
+    Socket,
+)
 from aerolog.tools.views.companion_views import (
     HealthView,
     IndexView,
@@ -27,8 +36,11 @@ from .made_up import (
     UDP,
     archive,
     case,
+    cluster,
+    component,
     counter,
     driver,
+    entry,
     error,
     heartbeat,
     image_stream,
@@ -40,8 +52,12 @@ from .made_up import (
     recording,
     segment,
     sent_stream,
+    snapshot,
     system,
 )
+
+if TYPE_CHECKING:
+    from aerolog.tools.views.counters_snapshot import Counter
 
 CRITICAL, WARNING, NOTICE = Severity.CRITICAL, Severity.WARNING, Severity.NOTICE
 STOPPED = Process(PID, exists=True, state="T")
@@ -129,6 +145,33 @@ def retained(free: int = 50 * GIB, run: Run | None = LAST_RUN, **changes: Any) -
     seen = RetentionView(last_run=run, runs=1, **changes)
     return case(archive(retention=seen, disk=disk))
 
+
+def of_cluster(type_id: int, value: int, label: str = "of a cluster", key: str = "ii") -> Counter:
+    """A counter of service 2 of cluster 7, or of its module."""
+    return counter(
+        200 + type_id, type_id, label, value, struct.pack(f"<{key}", *([7, 2][: len(key)]))
+    )
+
+
+def clustered(*counters: Counter) -> DriverSnapshot:
+    """A driver with counters of a cluster."""
+    return driver([*system(), *counters])
+
+
+def counted(type_id: int, was: int, now: int, key: str = "i") -> Case:
+    """A counter of a cluster that grew between the looks."""
+    return case(
+        clustered(of_cluster(type_id, now, key=key)), clustered(of_cluster(type_id, was, key=key))
+    )
+
+
+RECOVERING = counter(
+    204, 204, "Cluster recovery: leadershipTermId=-1", 0, struct.pack("<qqqii", -1, 0, 0, 7, 2)
+)
+ENDED_MODULE = component(activity_ms=-1)
+ONE_MODULE = cluster(marks=[component()])
+WHOLE = snapshot(320, 0, -1)
+LOG = {"start_position": 0, "stop_position": TERM}
 
 EXAMPLES: list[tuple[str, Severity, Case]] = [
     # Processes.
@@ -522,7 +565,75 @@ EXAMPLES: list[tuple[str, Severity, Case]] = [
     ),
     ("loss-report-nearly-full", NOTICE, case(driver(losses=[LOSS] * 7, loss_report_capacity=1024))),
     ("catalog-nearly-full", WARNING, case(archive(catalog_used=2_000_000_000))),
+    # Clusters.
+    ("cluster-unreadable", CRITICAL, case(look(driver(), cluster_fault="no such folder"))),
+    ("cluster-mark-unreadable", WARNING, case(cluster(mark_faults={"cluster-mark.dat": "bad"}))),
+    ("cluster-mark-version", WARNING, case(cluster(marks=[component(version=0x10000)]))),
+    ("cluster-start-failed", CRITICAL, case(cluster(marks=[component(version=-1)]))),
+    ("cluster-closed", NOTICE, case(cluster(marks=[ENDED_MODULE]))),
+    (
+        "cluster-dead",
+        CRITICAL,
+        case(cluster(marks=[component(process=GONE, activity_ms=NOW_MS - 4_000)])),
+    ),
+    (
+        "cluster-stuck",
+        CRITICAL,
+        case(cluster(marks=[component(process=STOPPED, activity_ms=NOW_MS - 11_000)])),
+    ),
+    ("cluster-late", WARNING, case(cluster(marks=[component(0, activity_ms=NOW_MS - 5_000)]))),
+    ("cluster-starting", NOTICE, case(cluster(marks=[component(activity_ms=2**63 - 1)]))),
+    ("cluster-elsewhere", NOTICE, case(look(driver(aeron_dir="/other"), cluster=ONE_MODULE))),
+    ("service-without-module", CRITICAL, case(cluster(marks=[ENDED_MODULE, component(0)]))),
+    (
+        "service-missing",
+        CRITICAL,
+        case(clustered(RECOVERING, counter(9, 215, "errors", 0, struct.pack("<ii", 7, 1)))),
+    ),
+    ("cluster-ending", WARNING, case(clustered(of_cluster(200, 6)))),
+    ("cluster-suspended", WARNING, case(clustered(of_cluster(200, 2)))),
+    ("cluster-without-leader", WARNING, counted(207, 1, 1)),
+    ("cluster-errors", WARNING, counted(212, 1, 2)),
+    ("cluster-errors", NOTICE, case(clustered(of_cluster(215, 3)))),
+    ("cluster-clients-timed-out", NOTICE, counted(213, 2, 2)),
+    ("cluster-clients-timed-out", WARNING, counted(213, 2, 5)),
+    ("cluster-snapshot-slow", WARNING, counted(235, 0, 1)),
+    ("cluster-snapshot-slow", NOTICE, counted(237, 1, 1, "ii")),
+    ("recording-log-missing", WARNING, case(cluster(has_log=False, has_state=False))),
+    ("recording-log-damaged", CRITICAL, case(cluster(log_fault="unknown entry type"))),
+    ("recording-log-torn", NOTICE, case(cluster(log_torn=17))),
+    ("terms-apart", WARNING, case(cluster(entry(0, 0, 320), entry(1, 640)))),
+    ("term-open", WARNING, case(cluster(entry(0, 0), entry(1, 640)))),
+    ("snapshot-incomplete", WARNING, case(cluster(entry(), *WHOLE, *snapshot(640, 0)))),
+    ("snapshot-incomplete", WARNING, case(cluster(entry(), *snapshot(640, -1)))),
+    ("snapshot-ahead", CRITICAL, case(cluster(entry(0, 0, 256), *WHOLE))),
+    (
+        "log-behind",
+        CRITICAL,
+        case(look(None, archive(recording(**LOG)), cluster=cluster(entry(0, 0, TERM + 32)))),
+    ),
+    (
+        "cluster-recording-missing",
+        CRITICAL,
+        case(
+            look(
+                None,
+                archive(recording(**LOG)),
+                cluster=cluster(entry(0, 0, TERM), *snapshot(320, -1), marks=[component()]),
+            )
+        ),
+    ),
+    ("node-state-damaged", CRITICAL, case(cluster(state_fault="no candidate term"))),
+    ("node-state-missing", WARNING, case(cluster(has_state=False))),
+    ("cycle-slow", WARNING, counted(217, 0, 1)),
+    ("cycle-was-slow", NOTICE, counted(219, 1, 1, "ii")),
+    (
+        "error-log-nearly-full",
+        WARNING,
+        case(cluster(marks=[component(errors=[error("x" * 900)], error_log_capacity=1024)])),
+    ),
     # Error logs.
+    ("error-logged", WARNING, case(cluster(marks=[component(errors=[error("raised")])]))),
     ("error-logged", WARNING, case(driver(errors=[error("io.aeron.X: ERROR - no room\n\tat y")]))),
     ("error-logged-past", NOTICE, case(archive(errors=[error("java.io.IOException", 7_200_000)]))),
     ("errors-more", NOTICE, case(driver(errors=[error(f"no {n}") for n in range(12)]))),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from aerolog.archive.format.descriptor import RecordingDescriptor
+from aerolog.cluster.files import EntryType, LogEntry
 from aerolog.tools.doctor.system_snapshot import (
     ArchiveMark,
     ArchiveSnapshot,
     Case,
+    ClusterSnapshot,
+    ComponentMark,
     Disk,
     DriverSnapshot,
     LogSnapshot,
@@ -27,6 +30,7 @@ from aerolog.transport.memory.error_log import ErrorObservation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+Seen: TypeAlias = DriverSnapshot | ArchiveSnapshot | ClusterSnapshot | SystemSnapshot
 NOW_MS = 1_800_000_000_000
 TERM = 64 * 1024
 PID = 4711
@@ -201,7 +205,13 @@ def recording(*segments: SegmentFile, **changes: Any) -> RecordingSnapshot:
 
 def archive(*recordings: RecordingSnapshot, **changes: Any) -> ArchiveSnapshot:
     """An archive in good health with recordings."""
-    mark = ArchiveMark(ALIVE, NOW_MS - 500, 1, "/dev/shm/aeron-made-up", error_log_capacity=1 << 20)
+    mark = ArchiveMark(
+        process=ALIVE,
+        activity_ms=NOW_MS - 500,
+        archive_id=1,
+        aeron_dir="/dev/shm/aeron-made-up",
+        error_log_capacity=1 << 20,
+    )
     fields: dict[str, Any] = {
         "archive_dir": "/data/archive",
         "mark": mark,
@@ -219,6 +229,52 @@ def marked(**changes: Any) -> ArchiveMark:
     return replace(mark, **changes)
 
 
+def component(service_id: int = -1, **changes: Any) -> ComponentMark:
+    """The mark file of a module or a service in good health, with changes."""
+    is_service = service_id >= 0
+    fields: dict[str, Any] = {
+        "process": ALIVE,
+        "activity_ms": NOW_MS - 500,
+        "aeron_dir": "/dev/shm/aeron-made-up",
+        "start_ms": NOW_MS - 3_600_000,
+        "error_log_capacity": 1 << 20,
+        "who": f"service {service_id}" if is_service else "consensus module",
+        "file": f"cluster-mark-service-{service_id}.dat" if is_service else "cluster-mark.dat",
+        "service_id": service_id,
+        "version": 768,
+    }
+    return ComponentMark(**(fields | changes))
+
+
+def entry(term_id: int = 0, base: int = 0, position: int = -1, **changes: Any) -> LogEntry:
+    """A term in recording.log, or with a service id a part of a snapshot."""
+    fields: dict[str, Any] = {
+        "recording_id": 0,
+        "leadership_term_id": term_id,
+        "term_base_log_position": base,
+        "log_position": position,
+        "timestamp": NOW_MS,
+        "type": EntryType.SNAPSHOT if "service_id" in changes else EntryType.TERM,
+    }
+    return LogEntry(**(fields | changes))
+
+
+def snapshot(position: int, *service_ids: int, recording_id: int = 1) -> list[LogEntry]:
+    """The parts of a snapshot in term 0, in the order of a recording log."""
+    return [entry(0, 0, position, service_id=one, recording_id=recording_id) for one in service_ids]
+
+
+def cluster(*entries: LogEntry, **changes: Any) -> ClusterSnapshot:
+    """The folder of a node with one service in good health, with changes."""
+    fields: dict[str, Any] = {
+        "cluster_dir": "/data/cluster",
+        "marks": (component(), component(0)),
+        "entries": entries or (entry(),),
+        "log_end": 64 * max(len(entries), 1),
+    }
+    return ClusterSnapshot(**(fields | changes))
+
+
 def look(
     driver_: DriverSnapshot | None = None, archive_: ArchiveSnapshot | None = None, **more: Any
 ) -> SystemSnapshot:
@@ -228,15 +284,17 @@ def look(
 
 
 def case(
-    now: DriverSnapshot | ArchiveSnapshot | SystemSnapshot,
-    before: DriverSnapshot | ArchiveSnapshot | SystemSnapshot | None = None,
+    now: Seen,
+    before: Seen | None = None,
 ) -> Case:
     """A case of one look, or of two that are a second apart."""
     first = None if before is None else replace(_as_look(before), monotonic_ns=1_000_000_000)
     return Case(_as_look(now), first)
 
 
-def _as_look(seen: DriverSnapshot | ArchiveSnapshot | SystemSnapshot) -> SystemSnapshot:
+def _as_look(seen: Seen) -> SystemSnapshot:
     if isinstance(seen, SystemSnapshot):
         return seen
+    if isinstance(seen, ClusterSnapshot):
+        return look(cluster=seen)
     return look(seen) if isinstance(seen, DriverSnapshot) else look(None, seen)

@@ -14,7 +14,22 @@ from aerolog.tools.doctor.system_snapshot import Case, Disk, Socket
 from aerolog.tools.views.companion_views import HealthView, RetentionView
 from aerolog.transport.logbuffer.metadata import LogType
 
-from .examples import ACTIVE, EXAMPLES, HELD, LAST_RUN, LOSS, RECEIVING, growing, grown, retained
+from .examples import (
+    ACTIVE,
+    EXAMPLES,
+    HELD,
+    LAST_RUN,
+    LOG,
+    LOSS,
+    RECEIVING,
+    WHOLE,
+    clustered,
+    counted,
+    growing,
+    grown,
+    of_cluster,
+    retained,
+)
 from .made_up import (
     GIB,
     GONE,
@@ -22,7 +37,9 @@ from .made_up import (
     TERM,
     archive,
     case,
+    cluster,
     driver,
+    entry,
     heartbeat,
     image_stream,
     ipc_stream,
@@ -32,9 +49,11 @@ from .made_up import (
     recording,
     segment,
     sent_stream,
+    snapshot,
     system,
 )
 
+ELECTED = clustered(of_cluster(200, 1), of_cluster(207, 17))
 KINDS = {kind.code: kind for kind in all_kinds()}
 
 
@@ -182,6 +201,24 @@ HEALTHY_ENOUGH = {
     "retention that has never run": case(archive(retention=RetentionView())),
     "retention that runs just now": retained(run=replace(LAST_RUN, end_ms=None), is_running=True),
     "retention that makes room in time": retained(),
+    "a node with two snapshots and an older one of more services": case(
+        look(
+            None,
+            archive(recording(**LOG), recording(recording_id=1)),
+            cluster=cluster(
+                entry(0, 0, 640),
+                *snapshot(320, 1, 0, -1),
+                *snapshot(640, 0, -1),
+                entry(1, 640),
+            ),
+        )
+    ),
+    "a snapshot that somebody made invalid": case(
+        cluster(entry(0, 0, 256), *(replace(one, is_valid=False) for one in WHOLE))
+    ),
+    "a module that leads": case(ELECTED, ELECTED),
+    "an election at one look": case(clustered(of_cluster(207, 6))),
+    "an election that goes on": counted(207, 5, 6),
     "a hold without an end, and one that ends later": retained(
         holds=(Hold(3, "audit"), Hold(4, "trial", NOW_MS + 1))
     ),

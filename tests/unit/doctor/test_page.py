@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from aerolog.cluster.files import NodeStateFile, RecordingLog
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.doctor.findings import Area
 from aerolog.tools.main import main
@@ -32,7 +33,15 @@ def test_a_command_line_runs(line, tmp_path, monkeypatch, capsys):
     builder = RecordingBuilder()
     builder.add(b"message")
     builder.write(archive)
-    places = {"/dev/shm/aeron-feed": str(driver.folder), "/data/archive": str(archive)}
+    cluster = tmp_path / "cluster"
+    cluster.mkdir()
+    NodeStateFile(cluster, create=True)
+    RecordingLog(cluster, create=True).close()
+    places = {
+        "/dev/shm/aeron-feed": str(driver.folder),
+        "/data/archive": str(archive),
+        "/data/cluster": str(cluster),
+    }
     arguments = [places.get(word, word) for word in shlex.split(line)]
     assert arguments.pop(0) == "aerolog"
     code = main([*arguments, "--interval", "0", "--ignore", "driver-not-in-memory"])

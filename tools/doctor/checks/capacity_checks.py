@@ -35,7 +35,7 @@ ERROR_LOG = Kind(
     Severity.WARNING,
     "the error log of the {who} is {percent}% full ({used!b} of {most!b})",
     "when it is full new kinds of errors are counted and not written down",
-    "read it (`aerolog errors`) and remove the causes; a start of the {who} saves and clears it;"
+    "read it (`{command}`) and remove the causes; a start of the {who} saves and clears it;"
     " or raise its length ({setting})",
 )
 LOSS_REPORT = Kind(
@@ -77,6 +77,7 @@ def rooms_are_free(case: Case) -> Iterator[Finding]:
             driver.error_log_capacity,
             where,
             who="driver",
+            command="aerolog errors",
             setting="aeron.error.buffer.length",
         )
         percent = _percent(_loss_length(driver.losses), driver.loss_report_capacity)
@@ -90,20 +91,45 @@ def rooms_are_free(case: Case) -> Iterator[Finding]:
                 archive.mark.error_log_capacity,
                 where,
                 who="archive",
+                command="aerolog errors",
                 setting="aeron.archive.error.buffer.length",
             )
         if _percent(archive.catalog_used, _CATALOG_MAX) >= _NEARLY:
             yield CATALOG.found(where, used=archive.catalog_used)
+    cluster = case.now.cluster
+    if cluster is not None:
+        for mark in cluster.marks:
+            of_service = ".service" if mark.service_id >= 0 else ""
+            yield from _errors(
+                mark.errors,
+                mark.error_log_capacity,
+                cluster.subject,
+                who=mark.who,
+                command=f"aerolog cluster-tool {cluster.cluster_dir} errors",
+                setting=f"aeron.cluster{of_service}.error.buffer.length",
+            )
 
 
 def _errors(
-    errors: Sequence[ErrorObservation], capacity: int, where: str, *, who: str, setting: str
+    errors: Sequence[ErrorObservation],
+    capacity: int,
+    where: str,
+    *,
+    who: str,
+    command: str,
+    setting: str,
 ) -> Iterator[Finding]:
     used = sum(_align(_ERROR_HEADER + len(one.text.encode()), 8) for one in errors)
     percent = _percent(used, capacity)
     if percent >= _NEARLY:
         yield ERROR_LOG.found(
-            where, who=who, setting=setting, used=used, most=capacity, percent=percent
+            where,
+            who=who,
+            command=command,
+            setting=setting,
+            used=used,
+            most=capacity,
+            percent=percent,
         )
 
 

@@ -1,4 +1,4 @@
-"""Checks of duty cycles: threads of driver and archive that take too long for their work."""
+"""Checks of duty cycles: threads of driver, archive and cluster that take too long."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.views import cluster_counters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,9 @@ _QUEUES: Final = (
 )
 _ARCHIVE_MAX_CYCLE, _ARCHIVE_EXCEEDED = 103, 104
 _ARCHIVE_WRITE, _ARCHIVE_READ = 105, 108
+#: Types of the longest duration and of how many passed the threshold (spec cluster 23).
+_CLUSTER_CYCLES: Final = ((216, 217), (218, 219))
+_CLUSTER_SNAPSHOTS: Final = ((234, 235), (236, 237))
 _SLOW_IO_NS: Final = 100_000_000
 _THRESHOLD: Final = re.compile(r"threshold=(\d+)(ns|us|ms|s)")
 _UNIT_NS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
@@ -90,6 +94,16 @@ READ_SLOW = Kind(
     "old segments come from the disk and not from memory, or the disk is busy with recording",
     "separate replays from recordings (another disk, an archive that replicates); more memory",
 )
+SNAPSHOT_SLOW = Kind(
+    "cluster-snapshot-slow",
+    Area.CYCLES,
+    Severity.NOTICE,
+    "the longest snapshot of the {who} took {longest!t}; {count!n} took longer than {threshold!t}"
+    " ({new!n} of them while we looked)",
+    "while a snapshot is taken the cluster answers nobody: clients wait, or time out",
+    "make the service's state smaller, write it in larger pieces, or put the archive on a faster"
+    " disk; take snapshots when few clients wait",
+)
 
 
 def driver_cycles(case: Case) -> Iterator[Finding]:
@@ -120,20 +134,44 @@ def archive_cycles(case: Case) -> Iterator[Finding]:
     driver = case.driver
     if driver is None:
         return
-    before = case.driver_before
-    earlier = {} if before is None else {one.id: one for one in before.counters}
     longest = {_archive_thread(one): one.value for one in driver.of_type(_ARCHIVE_MAX_CYCLE)}
     for counter in driver.of_type(_ARCHIVE_EXCEEDED):
         if counter.value > 0:
-            thread = _archive_thread(counter)
-            was = earlier.get(counter.id)
-            same = was is not None and was.registration_id == counter.registration_id
-            new = counter.value - was.value if was is not None and same else 0
-            yield _cycle(thread, _archive(counter), longest.get(thread, 0), counter, max(new, 0))
+            thread, new = _archive_thread(counter), case.growth_of(counter)
+            yield _cycle(thread, _archive(counter), longest.get(thread, 0), counter, new)
     for kind, type_id in ((WRITE_SLOW, _ARCHIVE_WRITE), (READ_SLOW, _ARCHIVE_READ)):
         for counter in driver.of_type(type_id):
             if counter.value >= _SLOW_IO_NS:
                 yield kind.found(_archive(counter), longest=counter.value)
+
+
+def cluster_cycles(case: Case) -> Iterator[Finding]:
+    """Do modules and services work in time, and are their snapshots short?"""
+    driver = case.driver
+    if driver is None:
+        return
+    for longest_type, exceeded_type in _CLUSTER_CYCLES:
+        longest = {one.key[:8]: one.value for one in driver.of_type(longest_type)}
+        for counter in driver.of_type(exceeded_type):
+            if counter.value > 0:
+                thread = cluster_counters.component_name(counter)
+                where = f"cluster {cluster_counters.cluster_id(counter)}"
+                most, new = longest.get(counter.key[:8], 0), case.growth_of(counter)
+                yield _cycle(thread, where, most, counter, new)
+    for longest_type, exceeded_type in _CLUSTER_SNAPSHOTS:
+        longest = {one.key[:8]: one.value for one in driver.of_type(longest_type)}
+        for counter in driver.of_type(exceeded_type):
+            if counter.value > 0:
+                new = case.growth_of(counter)
+                yield SNAPSHOT_SLOW.found(
+                    f"cluster {cluster_counters.cluster_id(counter)}",
+                    Severity.WARNING if new else None,
+                    who=cluster_counters.component_name(counter),
+                    longest=longest.get(counter.key[:8], 0),
+                    threshold=_threshold(counter.label),
+                    count=counter.value,
+                    new=new,
+                )
 
 
 def _cycle(thread: str, where: str, longest: int, count: Counter, new: int) -> Finding:
@@ -164,5 +202,13 @@ def _threshold(label: str) -> int:
     return int(found[1]) * _UNIT_NS[found[2]] if found else 0
 
 
-CHECKS: Final = (driver_cycles, archive_cycles)
-KINDS: Final = (CYCLE_SLOW, CYCLE_WAS_SLOW, RESOLVER_SLOW, QUEUE_FULL, WRITE_SLOW, READ_SLOW)
+CHECKS: Final = (driver_cycles, archive_cycles, cluster_cycles)
+KINDS: Final = (
+    CYCLE_SLOW,
+    CYCLE_WAS_SLOW,
+    RESOLVER_SLOW,
+    QUEUE_FULL,
+    WRITE_SLOW,
+    READ_SLOW,
+    SNAPSHOT_SLOW,
+)

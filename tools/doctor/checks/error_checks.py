@@ -1,4 +1,4 @@
-"""Checks of error logs: what driver and archive have written down."""
+"""Checks of error logs: what driver, archive and cluster have written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOGGED = Kind(
     Severity.WARNING,
     "the {who} has logged {count!n} times, the last time {age_ms!m} ago: {text}",
     "it could not do what it was asked for, or met something it does not expect",
-    "`aerolog errors` shows the whole text; often it names the setting or the address to change",
+    "`{command}` shows the whole text; often it names the setting or the address to change",
 )
 LOGGED_PAST = Kind(
     "error-logged-past",
@@ -32,7 +32,7 @@ LOGGED_PAST = Kind(
     Severity.NOTICE,
     "the {who} has logged {count!n} times, the last time {age_ms!m} ago: {text}",
     "it is more than an hour old; the log goes back to the start of the {who}",
-    "nothing, if the cause is known; `aerolog errors` shows the whole text",
+    "nothing, if the cause is known; `{command}` shows the whole text",
 )
 MORE = Kind(
     "errors-more",
@@ -40,7 +40,7 @@ MORE = Kind(
     Severity.NOTICE,
     "the {who} has logged {count!n} more distinct errors",
     "only the newest are shown here",
-    "`aerolog errors` shows all of them",
+    "`{command}` shows all of them",
 )
 
 
@@ -52,18 +52,34 @@ def logs_are_quiet(case: Case) -> Iterator[Finding]:
     if archive is not None:
         where = f"archive {archive.archive_dir}"
         yield from _log(archive.errors, case.now.now_ms, "archive", where)
+    cluster = case.now.cluster
+    if cluster is not None:
+        command = f"aerolog cluster-tool {cluster.cluster_dir} errors"
+        for mark in cluster.marks:
+            yield from _log(mark.errors, case.now.now_ms, mark.who, cluster.subject, command)
 
 
 def _log(
-    errors: Sequence[ErrorObservation], now_ms: int, who: str, where: str
+    errors: Sequence[ErrorObservation],
+    now_ms: int,
+    who: str,
+    where: str,
+    command: str = "aerolog errors",
 ) -> Iterator[Finding]:
     newest = sorted(errors, key=lambda one: -one.last_ms)
     for one in newest[:_SHOWN]:
         age_ms = max(now_ms - one.last_ms, 0)
         kind = LOGGED if age_ms <= _RECENT_MS else LOGGED_PAST
-        yield kind.found(where, who=who, count=one.count, age_ms=age_ms, text=headline(one.text))
+        yield kind.found(
+            where,
+            who=who,
+            count=one.count,
+            age_ms=age_ms,
+            text=headline(one.text),
+            command=command,
+        )
     if len(newest) > _SHOWN:
-        yield MORE.found(where, who=who, count=len(newest) - _SHOWN)
+        yield MORE.found(where, who=who, count=len(newest) - _SHOWN, command=command)
 
 
 def headline(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,8 +12,8 @@ from aerolog.tools.doctor.system_snapshot import ARCHIVE_TIMEOUT_MS, LATE_MS, ST
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from aerolog.tools.doctor.findings import Finding
-    from aerolog.tools.doctor.system_snapshot import ArchiveMark, Case, Process
+    from aerolog.tools.doctor.findings import Figure, Finding
+    from aerolog.tools.doctor.system_snapshot import ArchiveMark, Case, OwnerMark, Process
 
 _CLIENT_HEARTBEAT: Final = 11
 _CLIENT_TIMEOUTS: Final = 24
@@ -188,6 +189,22 @@ COMMANDS_UNBLOCKED = Kind(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class LifeKinds:
+    """What can be found out about the owner of a mark file by its signs of life."""
+
+    closed: Kind
+    dead: Kind
+    starting: Kind
+    stuck: Kind
+    late: Kind
+
+
+_OF_ARCHIVES: Final = LifeKinds(
+    ARCHIVE_CLOSED, ARCHIVE_DEAD, ARCHIVESTARTING, ARCHIVE_STUCK, ARCHIVE_LATE
+)
+
+
 def driver_lives(case: Case) -> Iterator[Finding]:
     """Is there a driver, and does it work?"""
     if case.now.driver_fault:
@@ -227,25 +244,34 @@ def archive_lives(case: Case) -> Iterator[Finding]:
 
 
 def _mark(mark: ArchiveMark, subject: str, case: Case) -> Iterator[Finding]:
-    pid, age_ms = mark.process.pid, mark.age_ms(case.now.now_ms)
-    if mark.activity_ms < 0:
-        yield ARCHIVE_CLOSED.found(subject, pid=pid)
-        return
-    if mark.process.has_died(age_ms):
-        yield ARCHIVE_DEAD.found(subject, pid=pid, age_ms=age_ms)
-    elif mark.activity_ms == STARTING:
-        yield ARCHIVESTARTING.found(subject, pid=pid)
-    elif age_ms < -_FUTURE_MS:
-        yield CLOCK_AHEAD.found(subject, who="the archive", ahead_ms=-age_ms)
-    elif age_ms >= ARCHIVE_TIMEOUT_MS:
-        yield ARCHIVE_STUCK.found(subject, pid=pid, age_ms=age_ms, state=_state(mark.process))
-    elif age_ms > LATE_MS:
-        yield ARCHIVE_LATE.found(subject, pid=pid, age_ms=age_ms)
+    yield from life_of(mark, _OF_ARCHIVES, subject, "the archive", case)
     driver = case.driver
-    if driver is not None and not _same_folder(driver.aeron_dir, mark.aeron_dir):
+    if mark.activity_ms < 0:
+        return
+    if driver is not None and not is_same_folder(driver.aeron_dir, mark.aeron_dir):
         yield ARCHIVE_ELSEWHERE.found(
             subject, archive_aeron_dir=mark.aeron_dir, aeron_dir=driver.aeron_dir
         )
+
+
+def life_of(
+    mark: OwnerMark, kinds: LifeKinds, subject: str, owner: str, case: Case, **more: Figure
+) -> Iterator[Finding]:
+    """What a mark file's signs of life say of its owner; ``more`` is figures of every finding."""
+    age_ms = mark.age_ms(case.now.now_ms)
+    figures: dict[str, Figure] = {"pid": mark.process.pid, **more}
+    if mark.activity_ms < 0:
+        yield kinds.closed.found(subject, **figures)
+    elif mark.process.has_died(age_ms):
+        yield kinds.dead.found(subject, **figures, age_ms=age_ms)
+    elif mark.activity_ms == STARTING:
+        yield kinds.starting.found(subject, **figures)
+    elif age_ms < -_FUTURE_MS:
+        yield CLOCK_AHEAD.found(subject, who=owner, ahead_ms=-age_ms)
+    elif age_ms >= ARCHIVE_TIMEOUT_MS:
+        yield kinds.stuck.found(subject, **figures, age_ms=age_ms, state=_state(mark.process))
+    elif age_ms > LATE_MS:
+        yield kinds.late.found(subject, **figures, age_ms=age_ms)
 
 
 def clients_live(case: Case) -> Iterator[Finding]:
@@ -299,7 +325,8 @@ def _state(process: Process) -> str:
     }.get(process.state, "in an unknown state")
 
 
-def _same_folder(one: str, other: str) -> bool:
+def is_same_folder(one: str, other: str) -> bool:
+    """Whether two names are those of one folder."""
     return Path(one).resolve() == Path(other).resolve()
 
 
