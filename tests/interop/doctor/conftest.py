@@ -36,10 +36,13 @@ def until(done: Callable[[], Any], what: str) -> Any:
 
 
 class Doctor:
-    """Two looks at a driver and an archive; findings by code."""
+    """Two looks at a driver, an archive and a cluster's node; findings by code."""
 
-    def __init__(self, aeron_dir: object = None, archive_dir: object = None) -> None:
-        self.names = tuple(None if one is None else str(one) for one in (aeron_dir, archive_dir))
+    def __init__(
+        self, aeron_dir: object = None, archive_dir: object = None, cluster_dir: object = None
+    ) -> None:
+        given = (aeron_dir, archive_dir, cluster_dir)
+        self.names = tuple(None if one is None else str(one) for one in given)
 
     def look(self, *, deep: bool = False) -> list[Finding]:
         """Everything that is found now."""
