@@ -6,8 +6,9 @@ import contextlib
 import statistics
 import sys
 import tempfile
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.building import CHECKOUT
 from benchmarks.folders import archive_folder
@@ -21,51 +22,67 @@ PEER = "Aeron 1.51.0 (Java) ClusteredMediaDriver"
 ECHOES = 300_000
 ROUND_TRIPS = 20_000
 WINDOW = 1000
+RECOVERED = 1_000_000
 ROUNDS = 3
 JAVA, PYTHON, BATCHES = "ClusterEcho", "EchoService", "BatchEchoService"
+NATIVE = "NativeEchoService"
 _SERVICE = """
-import sys
+import sys, time
 sys.path.insert(0, sys.argv[1])
 import cluster_echo
 from aerolog.cluster.service import ServiceContainer
-service = getattr(cluster_echo, sys.argv[2])()
-with ServiceContainer(service, aeron_dir=sys.argv[3], cluster_dir=sys.argv[4]):
+
+class Service(getattr(cluster_echo, sys.argv[2])):
+    def on_start(self, cluster, snapshot):
+        self.start_ns = time.monotonic_ns()
+        super().on_start(cluster, snapshot)
+
+    def on_role_change(self, role):
+        print("recovered", self.count, "in", time.monotonic_ns() - self.start_ns, flush=True)
+
+with ServiceContainer(Service(), aeron_dir=sys.argv[3], cluster_dir=sys.argv[4]):
     print("ready", flush=True)
     sys.stdin.read()
 """
 
 
+class _Running(NamedTuple):
+    """A node, and the process that its service runs in."""
+
+    node: Any
+    service: Any
+
+
 @contextlib.contextmanager
-def _our_node(service: str) -> Iterator[Any]:
+def _run(name: str, folder: str) -> Iterator[_Running]:
+    """A node in a folder: the reference's as ``PEER``, or ours with a service."""
     peers = harness("cluster_node")
+    if name == PEER:
+        with peers.java_node(Path(folder), "aeron:udp") as node:
+            yield _Running(node, node.process)
+        return
     with (
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as folder,
         peers.our_node(Path(folder)) as node,
-        peers.java_service(node) if service == JAVA else _our_service(node, service),
+        peers.java_service(node) if name == JAVA else _our_service(node, name) as service,
     ):
-        yield node
+        yield _Running(node, service)
 
 
 @contextlib.contextmanager
-def _our_service(node: Any, service: str) -> Iterator[None]:
+def _our_service(node: Any, service: str) -> Iterator[Any]:
     command = [sys.executable, "-c", _SERVICE, str(CHECKOUT / "tests" / "support"), service]
     container = harness("process").ServerProcess(
         "our-service", [*command, node.aeron_dir, f"{node.folder}/cluster"]
     )
     try:
         container.wait_line("ready")
-        yield
+        yield container
     finally:
         container.stop()
 
 
-@contextlib.contextmanager
-def _reference_node() -> Iterator[Any]:
-    with (
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as folder,
-        harness("cluster_node").java_node(Path(folder), "aeron:udp") as node,
-    ):
-        yield node
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder())
 
 
 def _measure(node: Any, count: int, length: int, window: int) -> dict[str, float]:
@@ -91,8 +108,8 @@ def _in_turns(
     found: dict[str, list[dict[str, float]]] = {name: [] for name in (PEER, *services)}
     for _ in range(ROUNDS):
         for name, measured in found.items():
-            with _reference_node() if name == PEER else _our_node(name) as node:
-                measured.append(_measure(node, count, length, window))
+            with _folder() as folder, _run(name, folder) as running:
+                measured.append(_measure(running.node, count, length, window))
     return found
 
 
@@ -102,12 +119,12 @@ def echoes(length: int) -> list[Result]:
     Raises:
         BenchmarkFailedError: a message was lost, doubled or out of order.
     """
-    found = _in_turns((JAVA, PYTHON, BATCHES), ECHOES, length, WINDOW)
+    found = _in_turns((JAVA, NATIVE, PYTHON, BATCHES), ECHOES, length, WINDOW)
     rates = {
         name: statistics.median(ECHOES / each["ns"] * 1e9 for each in measured)
         for name, measured in found.items()
     }
-    names = {JAVA: "", PYTHON: "-python", BATCHES: "-python-batches"}
+    names = {JAVA: "-java", NATIVE: "", PYTHON: "-python", BATCHES: "-python-batches"}
     return [
         Result(f"cluster-echo-{length}{ending}", "echoes/s", rates[name], rates[PEER], PEER)
         for name, ending in names.items()
@@ -137,3 +154,46 @@ def round_trips() -> list[Result]:
         )
         for part in ("p50", "p99")
     ]
+
+
+def recovery() -> list[Result]:
+    """Messages of a log that a service gets again a second, when its node starts anew.
+
+    Raises:
+        BenchmarkFailedError: a message was lost or doubled.
+    """
+    names = {NATIVE: "", PYTHON: "-python", BATCHES: "-python-batches"}
+    rates: dict[str, list[float]] = {name: [] for name in (PEER, *names)}
+    for _ in range(ROUNDS):
+        for name, measured in rates.items():
+            with _folder() as folder:
+                with _run(name, folder) as running:
+                    _measure(running.node, RECOVERED, 64, WINDOW)
+                with _run(name, folder) as running:
+                    measured.append(RECOVERED / _recovered_ns(running.service) * 1e9)
+    reference = statistics.median(rates[PEER])
+    return [
+        Result(
+            f"cluster-recovery{ending}",
+            "messages/s",
+            statistics.median(rates[name]),
+            reference,
+            PEER,
+        )
+        for name, ending in names.items()
+    ]
+
+
+def _recovered_ns(service: Any) -> float:
+    """How long a service took from its start until it leads, nanoseconds."""
+    deadline = time.monotonic() + 60
+    while True:
+        lines = [line for line in service.log().splitlines() if line.startswith("recovered")]
+        if lines:
+            _, count, _, taken_ns = lines[-1].split()
+            if int(count) != RECOVERED:
+                raise BenchmarkFailedError(f"{count} of {RECOVERED} messages were replayed")
+            return float(taken_ns)
+        if time.monotonic() > deadline:
+            raise BenchmarkFailedError(f"no recovery within 60 s: {service.log()[-500:]}")
+        time.sleep(0.01)

@@ -77,6 +77,7 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "cluster-echo-64": partial(cluster.echoes, 64),
     "cluster-echo-1024": partial(cluster.echoes, 1024),
     "cluster-rtt": cluster.round_trips,
+    "cluster-recovery": cluster.recovery,
     "top": top_cpu.watch,
     "build": package.build,
     "start": package.start,

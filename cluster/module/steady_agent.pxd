@@ -3,14 +3,9 @@
 from libc.stdint cimport int32_t, int64_t
 
 from aerolog.archive.service.conductor.conductor_agent cimport WatchAgent
+from aerolog.cluster.session_index cimport SessionIndex
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.logbuffer.appender cimport Appender
-
-
-# An open session, as the duty cycle knows it.
-ctypedef struct open_session_t:
-    int64_t session_id
-    int64_t last_activity_ns
 
 
 cdef class SteadyAgent(WatchAgent):
@@ -27,14 +22,12 @@ cdef class SteadyAgent(WatchAgent):
     cdef void** _ingress_readers
     cdef int32_t _ingress_count
     cdef int32_t _first_ingress
-    cdef open_session_t* _sessions    # by hash of the id, open addressing
-    cdef int32_t _session_mask
+    cdef SessionIndex _activity       # when open sessions were last heard of
     cdef int64_t* _recorded           # how much of the log is recorded
     cdef int64_t* _commit
     cdef object _counters
     cdef int64_t _now_ns
     cdef readonly int64_t messages    # how many messages of clients went into the log
-    cdef open_session_t* _find(self, int64_t session_id) noexcept nogil
     cdef int _on_ingress(self, const void* fragment) noexcept nogil
     cdef int64_t cluster_time(self) noexcept nogil
     cdef int _leave(self) noexcept nogil

@@ -5,10 +5,26 @@ leaves where it is, in the image, and asks for `control`, whose typed Python goe
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 
+from aerolog.archive.protocol.offsets cimport (
+    BLOCK_LENGTH_OFFSET,
+    MESSAGE_HEADER_LENGTH,
+    SCHEMA_ID_OFFSET,
+    TEMPLATE_ID_OFFSET,
+)
 from aerolog.archive.service.conductor.conductor_agent cimport WatchAgent, readers_of
 from aerolog.archive.service.session_table cimport Doorbell
+from aerolog.cluster.protocol.session_header cimport (
+    SCHEMA_ID,
+    SESSION_HEADER_LENGTH,
+    SESSION_ID_OFFSET,
+    SESSION_MESSAGE,
+    SESSION_MESSAGE_BLOCK,
+    TERM_ID_OFFSET,
+    put_session_header,
+)
+from aerolog.cluster.session_index cimport SessionIndex
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.liveness cimport Liveness
 from aerolog.transport.client.publication cimport ExclusivePublication
@@ -16,8 +32,6 @@ from aerolog.transport.concurrent.atomic cimport (
     get_i64,
     get_u16,
     load_acquire_i64,
-    put_i64,
-    put_u16,
     store_release_i64,
 )
 from aerolog.transport.concurrent.clock cimport Clock
@@ -28,15 +42,8 @@ from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FLAG_BEGIN
 
 cdef enum:
-    MESSAGE_HEADER_LENGTH = 8
-    SCHEMA_ID = 111
-    SCHEMA_VERSION = 16
-    SESSION_MESSAGE = 1        # template id of SessionMessageHeader
-    SESSION_MESSAGE_BLOCK = 24
-    SESSION_HEADER_LENGTH = 32
-    KEEP_ALIVE = 5
+    KEEP_ALIVE = 5             # template id of SessionKeepAlive
     KEEP_ALIVE_BLOCK = 16
-    NO_SESSION = -1
 
 
 cdef int take_ingress(void* context, const fragment_t* fragment) noexcept nogil:
@@ -49,9 +56,9 @@ cdef int pass_over(void* context, const fragment_t* fragment) noexcept nogil:
         return ACTION_CONTINUE  # the rest of a message that was passed over
     if (
         fragment.length - DATA_HEADER_LENGTH < SESSION_HEADER_LENGTH
-        or get_u16(message + 2) != SESSION_MESSAGE
-        or get_u16(message + 4) != SCHEMA_ID
-        or get_i64(message + 16) < 0
+        or get_u16(message + TEMPLATE_ID_OFFSET) != SESSION_MESSAGE
+        or get_u16(message + SCHEMA_ID_OFFSET) != SCHEMA_ID
+        or get_i64(message + SESSION_ID_OFFSET) < 0
     ):
         return ACTION_ABORT
     return ACTION_CONTINUE
@@ -108,9 +115,11 @@ cdef class SteadyAgent(WatchAgent):
         self._ingress_limit = ingress_limit
         self._leadership_term_id = -1
 
+    def __cinit__(self, *_: object, **__: object) -> None:
+        self._activity = SessionIndex()
+
     def __dealloc__(self) -> None:
         free(self._ingress_readers)
-        free(self._sessions)
 
     def lead(
         self,
@@ -164,29 +173,14 @@ cdef class SteadyAgent(WatchAgent):
 
         Sessions that stay keep their time, if it is later.
         """
-        cdef int32_t size = 8
-        cdef open_session_t* slots
-        cdef open_session_t* old
-        cdef int32_t at
-        while size < 2 * len(sessions) + 1:
-            size *= 2
-        slots = <open_session_t*> calloc(size, sizeof(open_session_t))
-        if slots == NULL:
-            raise MemoryError()
-        for at in range(size):
-            slots[at].session_id = NO_SESSION
+        cdef int64_t* known
+        cdef list entries = []
         for session_id, last_activity_ns in sessions:
-            at = <int32_t> (session_id & (size - 1))
-            while slots[at].session_id != NO_SESSION:
-                at = (at + 1) & (size - 1)
-            slots[at].session_id = session_id
-            slots[at].last_activity_ns = last_activity_ns
-            old = self._find(session_id)
-            if old != NULL and old.last_activity_ns > slots[at].last_activity_ns:
-                slots[at].last_activity_ns = old.last_activity_ns
-        free(self._sessions)
-        self._sessions = slots
-        self._session_mask = size - 1
+            known = self._activity.find(session_id)
+            if known != NULL and known[0] > last_activity_ns:
+                last_activity_ns = known[0]
+            entries.append((session_id, last_activity_ns))
+        self._activity.assign(entries)
 
     def take_left(self) -> bool:
         """Return whether a message was left in the ingress since the last call."""
@@ -196,8 +190,8 @@ cdef class SteadyAgent(WatchAgent):
 
     def last_activity_ns(self, session_id: int) -> int:
         """Return when an open session was last heard of, monotonic time; -1 for another session."""
-        cdef open_session_t* found = self._find(session_id)
-        return -1 if found == NULL else found.last_activity_ns
+        cdef int64_t* found = self._activity.find(session_id)
+        return -1 if found == NULL else found[0]
 
     def now(self) -> int:
         """Return the cluster's time, in its unit."""
@@ -205,17 +199,6 @@ cdef class SteadyAgent(WatchAgent):
 
     cdef int64_t cluster_time(self) noexcept nogil:
         return self.clock.epoch_ns() // self._time_divisor
-
-    cdef open_session_t* _find(self, int64_t session_id) noexcept nogil:
-        cdef int32_t at
-        if self._sessions == NULL or session_id < 0:
-            return NULL
-        at = <int32_t> (session_id & self._session_mask)
-        while self._sessions[at].session_id != session_id:
-            if self._sessions[at].session_id == NO_SESSION:
-                return NULL
-            at = (at + 1) & self._session_mask
-        return &self._sessions[at]
 
     cdef int _leave(self) noexcept nogil:
         self._left = True
@@ -226,15 +209,16 @@ cdef class SteadyAgent(WatchAgent):
         cdef const uint8_t* message = fragment.frame + DATA_HEADER_LENGTH
         cdef int32_t length = fragment.length - DATA_HEADER_LENGTH
         cdef int32_t template_id, block_length
-        cdef open_session_t* session
+        cdef int64_t session_id
+        cdef int64_t* activity_ns
         cdef uint8_t header[SESSION_HEADER_LENGTH]
         cdef slice_t parts[2]
         cdef int64_t result
         if length < MESSAGE_HEADER_LENGTH + KEEP_ALIVE_BLOCK:
             return self._leave()
-        block_length = get_u16(message)
-        template_id = get_u16(message + 2)
-        if get_u16(message + 4) != SCHEMA_ID:
+        block_length = get_u16(message + BLOCK_LENGTH_OFFSET)
+        template_id = get_u16(message + TEMPLATE_ID_OFFSET)
+        if get_u16(message + SCHEMA_ID_OFFSET) != SCHEMA_ID:
             return self._leave()
         if template_id == KEEP_ALIVE:
             if block_length < KEEP_ALIVE_BLOCK:
@@ -243,18 +227,13 @@ cdef class SteadyAgent(WatchAgent):
             return self._leave()
         elif block_length != SESSION_MESSAGE_BLOCK or length < SESSION_HEADER_LENGTH:
             return self._leave()
-        session = self._find(get_i64(message + 16))
-        if session == NULL or get_i64(message + 8) != self._leadership_term_id:
+        session_id = get_i64(message + SESSION_ID_OFFSET)
+        activity_ns = self._activity.find(session_id)
+        if activity_ns == NULL or get_i64(message + TERM_ID_OFFSET) != self._leadership_term_id:
             # Of another term, or of a session that is not open: control() passes it over.
             return self._leave()
         if template_id == SESSION_MESSAGE:
-            put_u16(header, SESSION_MESSAGE_BLOCK)
-            put_u16(header + 2, SESSION_MESSAGE)
-            put_u16(header + 4, SCHEMA_ID)
-            put_u16(header + 6, SCHEMA_VERSION)
-            put_i64(header + 8, self._leadership_term_id)
-            put_i64(header + 16, session.session_id)
-            put_i64(header + 24, self.cluster_time())
+            put_session_header(header, self._leadership_term_id, session_id, self.cluster_time())
             parts[0].address = header
             parts[0].length = SESSION_HEADER_LENGTH
             parts[1].address = message + SESSION_HEADER_LENGTH
@@ -265,7 +244,7 @@ cdef class SteadyAgent(WatchAgent):
                     self._left = True
                 return ACTION_ABORT
             self.messages += 1
-        session.last_activity_ns = self._now_ns
+        activity_ns[0] = self._now_ns
         return ACTION_CONTINUE
 
     cdef int32_t _take(self) noexcept nogil:

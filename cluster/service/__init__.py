@@ -6,8 +6,9 @@ from aerolog.cluster.service.cluster import Cluster, Role
 from aerolog.cluster.service.clustered_service import (
     ClusteredService,
     Serializer,
-    SessionMessage,
 )
+from aerolog.cluster.service.message_batch import MessageBatch, SessionMessage
+from aerolog.cluster.service.native_service import NativeService
 from aerolog.cluster.service.options import ServiceContainerOptions
 from aerolog.cluster.service.service_container import ServiceContainer
 from aerolog.cluster.service.snapshot_file import SnapshotReader, SnapshotWriter
@@ -18,6 +19,8 @@ __all__ = [
     "Cluster",
     "ClusterError",
     "ClusteredService",
+    "MessageBatch",
+    "NativeService",
     "Role",
     "Serializer",
     "ServiceContainer",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from aerolog.cluster.protocol import CloseReason, NewLeadershipTermEvent
@@ -22,22 +22,6 @@ class Serializer(Protocol):
         """Return the state of the bytes."""
 
 
-class SessionMessage(NamedTuple):
-    """A message of the log, for ``on_session_messages``.
-
-    Attributes:
-        session: the client's session; None for a message that a service offered to the log.
-        timestamp: the cluster's time at which the leader appended it.
-        data: what the client sent.
-        position: the log's position behind it.
-    """
-
-    session: ClientSession | None
-    timestamp: int
-    data: bytes
-    position: int
-
-
 class ClusteredService:
     """A state machine that every member of a cluster runs over the same log.
 
@@ -46,7 +30,7 @@ class ClusteredService:
     Never on the wall clock (take ``cluster.time``), on random numbers (take ``cluster.random``), on
     the order of sets, or on other threads.
 
-    A class that has a method ``on_session_messages(messages: Sequence[SessionMessage])`` gets
+    A class that has a method ``on_session_messages(messages: MessageBatch)`` gets
     messages in batches, in place of `on_session_message`. Where a batch ends is different on each
     member and at each replay: the state may not depend on it.
 

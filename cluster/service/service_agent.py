@@ -15,6 +15,7 @@ from aerolog.cluster.protocol import (
     NULL_POSITION,
     NULL_VALUE,
     SCHEMA,
+    SCHEMA_ID,
     CancelTimer,
     CloseReason,
     CloseSession,
@@ -28,7 +29,6 @@ from aerolog.cluster.protocol import (
     ServiceAck,
     ServiceTerminationPosition,
     SessionCloseEvent,
-    SessionMessageHeader,
     SessionOpenEvent,
     TimerEvent,
     semantic_version_major,
@@ -36,26 +36,25 @@ from aerolog.cluster.protocol import (
 )
 from aerolog.cluster.service.client_session import ClientSession
 from aerolog.cluster.service.cluster import Cluster, Role
-from aerolog.cluster.service.clustered_service import ClusteredService, SessionMessage
-from aerolog.cluster.service.log_reader import LogReader
+from aerolog.cluster.service.log_agent import LogAgent
 from aerolog.cluster.service.service_snapshot import load_snapshot, take_snapshot
 from aerolog.transport.client.status import OfferStatus
-from aerolog.transport.concurrent.agent import Agent
 from aerolog.transport.concurrent.agent_runner import AgentTerminated
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.errors import AerologError, MessageFormatError, ResourceClosedError
 from aerolog.transport.protocol.sbe import HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from typing_extensions import Buffer
 
     from aerolog.cluster.files import ClusterMarkFile
     from aerolog.cluster.protocol import Message
+    from aerolog.cluster.service.clustered_service import ClusteredService
     from aerolog.cluster.service.options import ServiceContainerOptions
     from aerolog.cluster.service.service_counters import ServiceCounters
-    from aerolog.transport.client import Aeron, Image
+    from aerolog.transport.client import Aeron, Image, Subscription
     from aerolog.transport.client.client_counters import CounterView
 
 COMMIT_POSITION_TYPE_ID: Final = 203
@@ -66,24 +65,14 @@ _RECOVERY_KEY: Final = struct.Struct("<qqqii")
 _CLUSTER_KEY: Final = struct.Struct("<i")
 _MARK_INTERVAL_NS: Final = 1_000_000_000
 _CONTROL_LIMIT: Final = 10
-#: The header of each message to a client, and what stands in it before the term.
-_SESSION_HEADER: Final = struct.Struct("<HHHHqqq")
-_SESSION_SBE_HEADER: Final = HEADER.unpack_from(
-    SessionMessageHeader(leadership_term_id=0, cluster_session_id=0).encode()
-)
 #: Version 0.0.1 of an application that says nothing else.
 APP_VERSION: Final = 1
 
 
-class ServiceAgent(Agent):
+class ServiceAgent(LogAgent):
     """Runs one service.
 
     Attributes:
-        time: the cluster's time, from the event that is processed.
-        log_position: the log's position behind it.
-        sessions: the open sessions by their ids.
-        is_answering: whether messages to clients are sent: by the leader, if configured.
-        has_batches: whether the service takes messages in batches.
         stopping: set to end the agent.
         is_started: whether the service was started.
         is_terminated: whether it ended because the consensus module asked for it.
@@ -100,37 +89,26 @@ class ServiceAgent(Agent):
         counters: ServiceCounters,
         report: Callable[[BaseException], object],
     ) -> None:
-        super().__init__(options.name)
+        super().__init__(options.name, service, options.log_fragment_limit)
         self.options = options
         self.aeron = aeron
         self.clock = options.clock
         self.report = report
-        self.time = 0
         self.time_unit = ClusterTimeUnit.NULL
-        self.log_position = NULL_POSITION
-        self.leadership_term_id = NULL_VALUE
         self.member_id = NULL_VALUE
         self.role = Role.FOLLOWER
-        self.sessions: dict[int, ClientSession] = {}
-        self.is_answering = False
-        self._on_messages: Callable[[Sequence[SessionMessage]], None] | None = getattr(
-            service, "on_session_messages", None
-        )
-        self.has_batches = self._on_messages is not None
         self.stopping = False
         self.is_started = False
         self.is_terminated = False
         self.app_version = APP_VERSION
         self.on_end: Callable[[], object] = lambda: None
-        self._batch: list[SessionMessage] = []
         self._service = service
         self._cluster = Cluster(self)
         self._mark_file = mark_file
         self._counters = counters
         self._idle = idle_strategy(options.idle_strategy)
-        self._callback = ""
-        self._in_batch = False
-        self._log: LogReader | None = None
+        self._log: Subscription | None = None
+        self._connecting: list[ClientSession] = []
         self._next_log: JoinLog | None = None
         self._termination_position = NULL_POSITION
         self._requested_ack = NULL_POSITION
@@ -154,8 +132,9 @@ class ServiceAgent(Agent):
             AgentTerminated: the container was closed meanwhile.
         """
         recovery = self._await_counter(RECOVERY_STATE_TYPE_ID, at=_RECOVERY_KEY.size - 8)
-        self._commit_position = self._await_counter(COMMIT_POSITION_TYPE_ID)
-        self.sessions.clear()
+        self._commit_position = commits = self._await_counter(COMMIT_POSITION_TYPE_ID)
+        self.follow_commits(self.aeron.conductor.counters, commits.counter_id)
+        self.clear_sessions()
         try:
             self._recover(recovery.key)
         except BaseException:
@@ -195,25 +174,23 @@ class ServiceAgent(Agent):
     def control(self) -> int:
         """Run one duty cycle; returns a work count."""
         now_ns = self.clock.now_ns()
-        self._counters.on_cycle(now_ns)
         if self.aeron.closed:
             raise AgentTerminated("the transport client is closed") from self.aeron.close_reason
-        commit_position = self._commit_position
-        if commit_position is None or not commit_position.is_active:
+        if self._commit_position is None or not self._commit_position.is_active:
             raise AgentTerminated("the consensus module is gone: its commit position is closed")
         work = self._tend(now_ns)
         work += self._poll_module()
-        log = self._log
-        if log is None:
-            if self._next_log is not None:
-                work += self._follow(self._next_log)
-        else:
-            done = log.is_done
-            found = log.poll(commit_position.value)
-            if found == 0 and done:
-                self._leave_log(log)
+        self._connecting = [each for each in self._connecting if each.is_connecting()]
+        image = self.log_image
+        if image is not None:
+            is_done = image.closed or image.position >= self.log_end or image.is_end_of_stream
+            found = self.poll_log()
+            if found == 0 and is_done:
+                self._leave_log(image)
                 found = 1
             work += found
+        elif self._next_log is not None:
+            work += self._follow(self._next_log)
         if self._requested_ack != NULL_POSITION and self.log_position >= self._requested_ack:
             self._requested_ack = NULL_POSITION
             self._acknowledge(NULL_VALUE)
@@ -250,8 +227,7 @@ class ServiceAgent(Agent):
                 with self._during("on_terminate"):
                     self._service.on_terminate(self._cluster)
         finally:
-            if self._log is not None:
-                self._log.close()
+            self._drop_log()
             self._disconnect()
             self._from_module.close()
             self._to_module.close()
@@ -349,11 +325,12 @@ class ServiceAgent(Agent):
             raise
         self.member_id = event.member_id
         self._mark_file.set_member_id(event.member_id)
-        self._log = LogReader(self, subscription, image, event.max_log_position)
+        self._log = subscription
+        self.join_image(image, event.max_log_position)
         self.is_answering = role is Role.LEADER and self.options.service_responder
         if self.is_answering:
             for session in self.sessions.values():
-                session.connect()
+                self._connect(session)
         self._set_role(role)
 
     def _check_joined(self, image: Image) -> None:
@@ -363,12 +340,21 @@ class ServiceAgent(Agent):
                 f" {self.log_position}"
             )
 
-    def _leave_log(self, log: LogReader) -> None:
-        self.log_position = max(log.image.position, self.log_position)
-        self._log = None
-        log.close()
+    def _leave_log(self, image: Image) -> None:
+        self.log_position = max(image.position, self.log_position)
+        self._drop_log()
         self._disconnect()
         self._set_role(Role.FOLLOWER)
+
+    def _drop_log(self) -> None:
+        self.leave_image()
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+
+    def _connect(self, session: ClientSession) -> None:
+        session.connect()
+        self._connecting.append(session)
 
     def _disconnect(self) -> None:
         self.is_answering = False
@@ -382,41 +368,14 @@ class ServiceAgent(Agent):
         with self._during("on_role_change"):
             self._service.on_role_change(role)
 
-    def on_session_message(
-        self, session_id: int, timestamp: int, data: memoryview, position: int
-    ) -> None:
-        """Hand a message to the service, or put it into the batch."""
-        self.log_position = position
-        self.time = timestamp
-        session = self.sessions.get(session_id)
-        if self.has_batches:
-            self._batch.append(SessionMessage(session, timestamp, bytes(data), position))
-        else:
-            self._service.on_session_message(session, timestamp, data)
-
-    def end_batch(self) -> None:
-        """Hand the batch to the service.
-
-        Raises:
-            AgentTerminated: the service raised something. How much of a batch is done then differs
-                from member to member, so that the service cannot go on.
-        """
-        if self._batch and self._on_messages is not None:
-            batch, self._batch = self._batch, []
-            self._in_batch = True
-            try:
-                self._on_messages(batch)
-            except Exception as error:
-                raise AgentTerminated(
-                    f"a batch of {len(batch)} messages up to position {batch[-1].position} failed:"
-                    f" {error}"
-                ) from error
-            finally:
-                self._in_batch = False
-
-    def on_event(self, event: Message, position: int) -> None:
+    def on_event(self, data: bytes, position: int) -> None:
         """Process what is no message of a session."""
-        self.end_batch()
+        schema_id = HEADER.unpack_from(data)[2]
+        if schema_id != SCHEMA_ID:
+            raise ClusterError(f"expected schemaId={SCHEMA_ID}, actual={schema_id}")
+        event = SCHEMA.decode(data)
+        if event is None:
+            return
         self.log_position = position
         if isinstance(event, _TIMED):
             self.time = event.timestamp
@@ -442,7 +401,7 @@ class ServiceAgent(Agent):
             event.encoded_principal,
         )
         if self.is_answering:
-            session.connect()
+            self._connect(session)
         self._service.on_session_open(session, event.timestamp)
 
     def add_session(
@@ -456,11 +415,11 @@ class ServiceAgent(Agent):
         if session_id in self.sessions:
             raise ClusterError(f"clashing open session: {session_id}")
         session = ClientSession(self, session_id, stream_id, channel, principal)
-        self.sessions[session_id] = session
+        self.put_session(session)
         return session
 
     def _on_session_close(self, event: SessionCloseEvent) -> None:
-        session = self.sessions.pop(event.cluster_session_id, None)
+        session = self.remove_session(event.cluster_session_id)
         if session is None:
             raise ClusterError(f"unknown session {event.cluster_session_id} is closed")
         session.disconnect()
@@ -501,41 +460,11 @@ class ServiceAgent(Agent):
     @contextmanager
     def _during(self, callback: str) -> Iterator[None]:
         """Refuse requests meanwhile: members would not make them at one place of the log."""
-        self._callback = callback
+        self.callback = callback
         try:
             yield
         finally:
-            self._callback = ""
-
-    def check_callback(self, request: str) -> None:
-        """Check that an event of the log is processed.
-
-        Raises:
-            ClusterError: none is.
-        """
-        if self._callback:
-            raise ClusterError(
-                f"{request} is not allowed in {self._callback}: only where an event of the log is"
-                " processed"
-            )
-
-    def check_single(self, name: str, field: str) -> None:
-        """Check that events are processed one by one.
-
-        Raises:
-            ClusterError: a batch is processed.
-        """
-        if self._in_batch:
-            raise ClusterError(
-                f"cluster.{name} is not known in on_session_messages: use the {field} of each"
-                " message"
-            )
-
-    def egress_header(self, session_id: int) -> bytes:
-        """The header of a message to a session."""
-        return _SESSION_HEADER.pack(
-            *_SESSION_SBE_HEADER, self.leadership_term_id, session_id, self.time
-        )
+            self.callback = ""
 
     def schedule_timer(self, correlation_id: int, deadline: int) -> None:
         """Schedule a timer."""

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aerolog.archive.service.conductor.conductor_agent import cycle_tracker
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import ClusterMarkFile, service_mark_name
 from aerolog.cluster.protocol import ClusterComponentType, MarkFileHeader
@@ -95,6 +96,14 @@ class ServiceContainer(Resource):
                 name=self.options.name,
                 clock=self.options.clock,
                 error_handler=self._on_agent_error,
+                trackers=[
+                    cycle_tracker(
+                        self.aeron.conductor.counters,
+                        self._counters.max_cycle_time.counter_id,
+                        self._counters.cycle_time_exceeded.counter_id,
+                        self.options.service_cycle_threshold,
+                    )
+                ],
             )
             self._mark_file.ready()
             self._runner.start()

@@ -27,6 +27,8 @@ class ServiceCounters:
 
     Attributes:
         errors: counts the errors of the container and its service.
+        max_cycle_time: the longest duty cycle, nanoseconds.
+        cycle_time_exceeded: how many were longer than the threshold.
     """
 
     def __init__(self, aeron: Aeron, options: ServiceContainerOptions) -> None:
@@ -39,48 +41,22 @@ class ServiceCounters:
             return aeron.add_counter(type_id, f"{text}{suffix}{end}", key)
 
         self.errors = add(ERRORS, "Cluster Container Errors", f" version={__version__}")
-        self._cycle = _Duration(
-            add(MAX_CYCLE_TIME, "Cluster container max cycle time in ns"),
-            add(
-                CYCLE_TIME_EXCEEDED,
-                f"Cluster container work cycle time exceeded count: threshold={slow_cycle}",
-            ),
-            options.service_cycle_threshold,
+        self.max_cycle_time = add(MAX_CYCLE_TIME, "Cluster container max cycle time in ns")
+        self.cycle_time_exceeded = add(
+            CYCLE_TIME_EXCEEDED,
+            f"Cluster container work cycle time exceeded count: threshold={slow_cycle}",
         )
-        self._snapshot = _Duration(
-            add(MAX_SNAPSHOT_TIME, "Clustered service max snapshot duration in ns"),
-            add(
-                SNAPSHOT_TIME_EXCEEDED,
-                "Clustered service max snapshot duration exceeded count:"
-                f" threshold={slow_snapshot}",
-            ),
-            options.service_snapshot_threshold,
+        self._max_snapshot_time = add(
+            MAX_SNAPSHOT_TIME, "Clustered service max snapshot duration in ns"
         )
-        self._last_cycle_ns = 0
-
-    def on_cycle(self, now_ns: int) -> None:
-        """Measure the duty cycle that ends now."""
-        if self._last_cycle_ns:
-            self._cycle.measured(now_ns - self._last_cycle_ns)
-        self._last_cycle_ns = now_ns
+        self._snapshot_time_exceeded = add(
+            SNAPSHOT_TIME_EXCEEDED,
+            f"Clustered service max snapshot duration exceeded count: threshold={slow_snapshot}",
+        )
+        self._threshold_ns = options.service_snapshot_threshold
 
     def on_snapshot(self, duration_ns: int) -> None:
         """Measure a snapshot."""
-        self._snapshot.measured(duration_ns)
-
-
-class _Duration:
-    """The longest duration, and how many were above a threshold."""
-
-    def __init__(self, longest: Counter, exceeded: Counter, threshold_ns: int) -> None:
-        self._longest = longest
-        self._exceeded = exceeded
-        self._threshold_ns = threshold_ns
-        self._most_ns = 0
-
-    def measured(self, duration_ns: int) -> None:
-        if duration_ns > self._most_ns:
-            self._most_ns = duration_ns
-            self._longest.value = duration_ns
+        self._max_snapshot_time.value = max(self._max_snapshot_time.value, duration_ns)
         if duration_ns > self._threshold_ns:
-            self._exceeded.add(1)
+            self._snapshot_time_exceeded.add(1)

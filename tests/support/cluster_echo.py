@@ -6,15 +6,14 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from aerolog.cluster.service import ClusteredService
+from aerolog.testing.echo_service import EchoMessages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from aerolog.cluster.service import (
         ClientSession,
         Cluster,
+        MessageBatch,
         Role,
-        SessionMessage,
         SnapshotReader,
         SnapshotWriter,
     )
@@ -30,7 +29,7 @@ class EchoService(ClusteredService):
     """
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count: int = 0
         self.is_spoilt = False
         self.calls: list[str] = []
 
@@ -127,6 +126,14 @@ class DiceService(ClusteredService):
 class BatchEchoService(EchoService):
     """The same service, which takes messages in batches."""
 
-    def on_session_messages(self, messages: Sequence[SessionMessage]) -> None:
+    def on_session_messages(self, messages: MessageBatch) -> None:
+        texts = [message.data for message in messages]
+        if min(map(len, texts)) >= 64:
+            self.count += messages.answer(texts)
+            return
         for message in messages:
             self.on_session_message(message.session, message.timestamp, memoryview(message.data))
+
+
+class NativeEchoService(EchoMessages, EchoService):
+    """The same service, which sends messages of 64 bytes and more back without the interpreter."""

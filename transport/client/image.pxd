@@ -41,6 +41,10 @@ cdef class Image(BatchSource):
     cdef int enter(self) except -1
     cdef int _descriptor(self) except -1
     cdef object _call(self, object handler, const fragment_t* message)
+    # A memoryview of a message behind its first bytes, for one call. The caller then releases it,
+    # drops it, and ends it.
+    cdef object begin_view(self, const fragment_t* message, int32_t skipped)
+    cdef int end_view(self, const fragment_t* message) except -1
     cdef int32_t poll_handler(
         self, object handler, bint controlled, int32_t limit, int64_t limit_position, bint assemble
     ) except -1
@@ -48,3 +52,7 @@ cdef class Image(BatchSource):
         self, list messages, int32_t limit, int64_t limit_position, bint assemble
     ) except -1
     cdef int64_t poll_one_block(self, object handler, int64_t length, bint raw) except -1
+
+
+# Makes a view that somebody kept useless, unless something was built on it.
+cdef int release_view(object view) except -1

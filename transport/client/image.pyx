@@ -124,7 +124,6 @@ cdef class Image(BatchSource):
 
     cdef object _call(self, object handler, const fragment_t* message):
         """Hand a message to a handler; the view is released when the handler has returned."""
-        cdef MessageView memory = self._assembled_view if message.is_assembled else self._term_view
         cdef Header header = self._header
         cdef object view
         cdef object answer
@@ -135,18 +134,27 @@ cdef class Image(BatchSource):
             header.position_bits_to_shift = self.reader.log.position_bits
             self._header = header
         header.fill(message)
-        memory.address = message.frame + DATA_HEADER_LENGTH
-        memory.length = message.length - DATA_HEADER_LENGTH
-        view = PyMemoryView_FromObject(memory)
+        view = self.begin_view(message, 0)
         try:
             answer = handler(view, header)
         finally:
             if Py_REFCNT(view) > 1:
-                _release(view)
+                release_view(view)
             view = None
-            if message.is_assembled and Py_REFCNT(memory) > 2:
-                self._assembled_view = detach_from(self.reader.assembler, memory)
+            self.end_view(message)
         return answer
+
+    cdef object begin_view(self, const fragment_t* message, int32_t skipped):
+        cdef MessageView memory = self._assembled_view if message.is_assembled else self._term_view
+        memory.address = message.frame + DATA_HEADER_LENGTH + skipped
+        memory.length = message.length - DATA_HEADER_LENGTH - skipped
+        return PyMemoryView_FromObject(memory)
+
+    cdef int end_view(self, const fragment_t* message) except -1:
+        cdef MessageView memory = self._assembled_view
+        if message.is_assembled and Py_REFCNT(memory) > 2:
+            self._assembled_view = detach_from(self.reader.assembler, memory)
+        return 0
 
     cdef int32_t poll_handler(
         self, object handler, bint controlled, int32_t limit, int64_t limit_position, bint assemble
@@ -265,7 +273,7 @@ cdef class Image(BatchSource):
                 handler(view, block.session_id, block.term_id)
         finally:
             if Py_REFCNT(view) > 1:
-                _release(view)
+                release_view(view)
             self.reader.advance(self.reader.position() + block.length)
         return block.length
 
@@ -562,7 +570,7 @@ cdef int _action(object answer) except -1:
     return action
 
 
-cdef int _release(object view) except -1:
+cdef int release_view(object view) except -1:
     """Make a view that the handler kept useless, unless something was built on it, like an array.
 
     That holds the memory itself, so reading it stays safe.

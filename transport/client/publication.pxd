@@ -36,11 +36,11 @@ cdef class BasePublication:
     cdef readonly int32_t position_limit_id
     cdef readonly int32_t channel_status_id
     cdef readonly str channel
-    cdef int _ready(self) except -1
+    cdef int ready(self) except -1
     cdef int64_t _offer_batch(
         self, append_t append, object messages, object start, object limit
     ) except -1
-    cdef object _answer(self, int64_t result, int64_t length)
+    cdef object answer(self, int64_t result, int64_t length)
     cdef int64_t _append(self, object data, object reserved_value, int64_t* length) except? -100
     cdef int64_t _append_memory(
         self, const void* data, int64_t length, object reserved_value) except? -100

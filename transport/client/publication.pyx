@@ -108,7 +108,7 @@ cdef class BasePublication:
 
     # -- offering --------------------------------------------------------------------------------
 
-    cdef int _ready(self) except -1:
+    cdef int ready(self) except -1:
         """Refuse calls that would corrupt the log: from a forked process or a second thread."""
         if self._fork_generation != fork_generation:
             self.conductor.ensure_usable()
@@ -119,7 +119,7 @@ cdef class BasePublication:
             )
         return 0
 
-    cdef object _answer(self, int64_t result, int64_t length):
+    cdef object answer(self, int64_t result, int64_t length):
         """The result of an offer, or its error, as the caller gets it."""
         if result == TOO_LONG:
             raise MessageTooLargeError(
@@ -178,16 +178,16 @@ cdef class BasePublication:
         cdef int64_t result
         cdef int64_t length = 0
         if self._fork_generation != fork_generation or self._busy:
-            self._ready()
+            self.ready()
         if PyBytes_CheckExact(data) and reserved_value is None:
             length = PyBytes_GET_SIZE(data)
             if length <= NOGIL_LENGTH:
                 result = self.appender.append(
                     <const uint8_t*> PyBytes_AS_STRING(data), length, NULL
                 )
-                return result if result > 0 else self._answer(result, length)
+                return result if result > 0 else self.answer(result, length)
         result = self._append(data, reserved_value, &length)
-        return result if result > 0 else self._answer(result, length)
+        return result if result > 0 else self.answer(result, length)
 
     def offer_parts(self, parts, *, reserved_value=None):
         """Publish one message that is gathered from several buffers, without joining them first.
@@ -198,7 +198,7 @@ cdef class BasePublication:
         cdef int64_t length = 0
         cdef reserved_call_t call
         cdef reserved_t* reserved
-        self._ready()
+        self.ready()
         reserved = prepare_reserved(&call, reserved_value, self.appender.logs)
         self._busy = self._exclusive
         try:
@@ -207,7 +207,7 @@ cdef class BasePublication:
             self._busy = 0
         if reserved != NULL:
             raise_reserved(&call)
-        return self._answer(result, length)
+        return self.answer(result, length)
 
     def send(
         self, data, *, timeout=None, on_not_connected="wait", idle=None, reserved_value=None
@@ -243,7 +243,7 @@ cdef class BasePublication:
         cdef int64_t result = 0
         cdef int64_t length = 0
         cdef int64_t count
-        self._ready()
+        self.ready()
         self._busy = self._exclusive
         try:
             count = append(self.appender, messages, start, limit, &result, &length)
@@ -251,7 +251,7 @@ cdef class BasePublication:
             self._busy = 0
         self._last_result = result
         if count == 0 and result < 0:
-            self._answer(result, length)
+            self.answer(result, length)
         return count
 
     def offer_many(self, messages, *, start=0, limit=None):
@@ -318,7 +318,7 @@ cdef class BasePublication:
             raise MessageTooLargeError(
                 f"claim exceeds maxPayloadLength of {self.max_payload_length}, length={length}"
             )
-        self._ready()
+        self.ready()
         return new_claim(self.appender, length)
 
     # -- state -----------------------------------------------------------------------------------
@@ -531,10 +531,10 @@ cdef class ExclusivePublication(BasePublication):
             The same as ``offer``.
         """
         cdef int64_t count = length
-        self._ready()
+        self.ready()
         if count < 0:
             raise ValueError(f"a padding has no negative length: {length}")
-        return self._answer(self.exclusive.append_padding(count), count)
+        return self.answer(self.exclusive.append_padding(count), count)
 
     def offer_block(self, block):
         """Publish frames as a block poll or a recording gives them (spec log-buffers 10).
@@ -548,7 +548,7 @@ cdef class ExclusivePublication(BasePublication):
         """
         cdef Py_buffer buffer
         cdef int64_t result
-        self._ready()
+        self.ready()
         get_plain_buffer(block, &buffer, PyBUF_SIMPLE, "a block")
         try:
             self._busy = 1

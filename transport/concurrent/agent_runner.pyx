@@ -214,18 +214,19 @@ cdef class AgentInvoker:
             _log_error(second)
 
     def _start_agents(self) -> bool:
-        """Call every on_start; False if one of them failed."""
+        """Call every on_start, which no duty cycle counts; False if one of them failed."""
         cdef DutyCycleTracker tracker
-        now_ns = self.clock.now_ns()
-        for agent, each in zip(self.agents, self.trackers, strict=True):
-            if each is not None:
-                tracker = each
-                tracker.update(now_ns)
+        for agent in self.agents:
             try:
                 agent.on_start()
             except Exception as error:
                 self._report(error)
                 return False
+        now_ns = self.clock.now_ns()
+        for each in self.trackers:
+            if each is not None:
+                tracker = each
+                tracker.update(now_ns)
         return True
 
     def _close_agents(self) -> None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
-from cluster_echo import BatchEchoService, EchoService
+from cluster_echo import BatchEchoService, EchoService, NativeEchoService
 from peer.cluster_node import java_node, our_node
 
 from aerolog.cluster.service import ServiceContainer
@@ -55,14 +55,18 @@ def container(node: Node, service: ClusteredService, **options: Any) -> Iterator
     params=[
         (reference_node, EchoService),
         (reference_node, BatchEchoService),
+        (reference_node, NativeEchoService),
         (node_of_ours, EchoService),
         (node_of_ours, BatchEchoService),
+        (node_of_ours, NativeEchoService),
     ],
     ids=[
         "reference-EchoService",
         "reference-BatchEchoService",
+        "reference-NativeEchoService",
         "ours-EchoService",
         "ours-BatchEchoService",
+        "ours-NativeEchoService",
     ],
 )
 def node(

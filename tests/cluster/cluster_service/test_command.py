@@ -9,13 +9,16 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
-from cluster_talk import answers, talk, tool
+from cluster_talk import answers, heard, talk, tool
 from peer.process import ServerProcess
 
 from aerolog.tools.services.direct_service import service
+
+from .conftest import container, node_of_ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +44,7 @@ def replaced(text: str, imagined: str, real: str) -> str:
 @contextmanager
 def auction(node: Node, folder: Path) -> Iterator[ServerProcess]:
     """The page's service, run by the page's command."""
-    program, _ = blocks("python")
+    program, _, _ = blocks("python")
     folder.mkdir()
     (folder / "auction.py").write_text(replaced(program, "10_000", "1_000"))
     (line,) = blocks("sh")
@@ -60,7 +63,7 @@ def auction(node: Node, folder: Path) -> Iterator[ServerProcess]:
 
 
 def test_the_page_s_programs_run(tmp_path: Path, make_node: NodeMaker) -> None:
-    _, client = blocks("python")
+    _, client, _ = blocks("python")
     (said,) = blocks("text")
     with make_node(tmp_path) as node, auction(node, tmp_path / "here"):
         client = replaced(client, "/dev/shm/aeron-node0", node.aeron_dir)
@@ -110,3 +113,26 @@ def test_what_cannot_be_run_is_told(arguments: list[str], told: str) -> None:
 
 def test_the_command_is_a_service_of_the_tools() -> None:
     assert service("service-container").__name__ == "main_service_container"
+
+
+def test_the_page_s_batches_are_columns(tmp_path: Path) -> None:
+    *_, program = blocks("python")
+    names: dict[str, Any] = {}
+    exec(compile(program, str(PAGE), "exec"), names)
+    service = names["Prices"]()
+    with node_of_ours(tmp_path) as node, container(node, service), talk(node) as cluster:
+        for item, price in ((3, 0.5), (4, 2.0), (3, 0.25)):
+            cluster.send(np.array((item, price), names["PRICE"]).tobytes())
+        assert heard(cluster, 3) == [b"noted"] * 3
+    assert (service.sums[3], service.sums[4], service.sums.sum()) == (0.75, 2.0, 2.75)
+
+
+def test_the_page_s_native_service_compiles(tmp_path: Path) -> None:
+    (source,) = blocks("cython")
+    (tmp_path / "echo_messages.pyx").write_text(source)
+    done = subprocess.run(
+        [Path(sys.executable).parent / "cython", "-3", "-I", PAGE.parents[2] / "python", tmp_path / "echo_messages.pyx"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "on_message" in (tmp_path / "echo_messages.c").read_text()

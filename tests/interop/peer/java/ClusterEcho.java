@@ -20,10 +20,12 @@ public final class ClusterEcho implements ClusteredService
     private Cluster cluster;
     private long count;
     private boolean isSpoilt;
+    private long startNs;
 
     public void onStart(final Cluster cluster, final Image snapshotImage)
     {
         this.cluster = cluster;
+        startNs = System.nanoTime();
         while (null != snapshotImage && !snapshotImage.isEndOfStream())
         {
             final int fragments = snapshotImage.poll(
@@ -109,6 +111,7 @@ public final class ClusterEcho implements ClusteredService
 
     public void onRoleChange(final Cluster.Role newRole)
     {
+        System.out.println("recovered " + count + " in " + (System.nanoTime() - startNs));
     }
 
     public void onTerminate(final Cluster cluster)

@@ -1,0 +1,32 @@
+"""The native interface of sessions, for services whose messages need no interpreter."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aerolog.cluster.service.event_agent cimport EventAgent
+from aerolog.transport.client.publication cimport ExclusivePublication
+from aerolog.transport.logbuffer.appender cimport Appender
+
+cdef enum:
+    UNSENT = 1
+
+
+cdef class ClientSession:
+    cdef EventAgent _agent
+    cdef object __weakref__
+    cdef readonly int64_t session_id
+    cdef readonly int32_t response_stream_id
+    cdef readonly str response_channel
+    cdef readonly bytes principal
+    cdef public bint is_closing
+    cdef object _adding
+    cdef ExclusivePublication _publication
+    cdef int64_t _refused_ns      # since when there has been no room; 0 when there is
+    # Offer a message. A position; 1 where nothing is sent, because this member does not answer; or
+    # one of the negative codes of base_appender.pxd.
+    cdef int64_t offer_bytes(self, const uint8_t* data, int64_t length) noexcept nogil
+    # Offer a message that comes again while this is False: there is no room for it yet. True, too,
+    # when the client has gone, or has not made room for SEND_TIMEOUT.
+    cdef bint send_bytes(self, const uint8_t* data, int64_t length) noexcept nogil
+    # As offer_bytes with the GIL, from any buffer.
+    cdef int64_t offer_buffer(self, object data) except? -100
+    cdef bint _is_ready(self) except -1

@@ -1,0 +1,17 @@
+"""An agent that processes the events of a log, as sessions and services see it."""
+
+from libc.stdint cimport int64_t
+
+from aerolog.transport.concurrent.agent cimport Agent
+
+
+cdef class EventAgent(Agent):
+    cdef public int64_t time
+    cdef public int64_t log_position
+    cdef public int64_t leadership_term_id
+    cdef public bint is_answering
+    cdef public bint in_batch
+    cdef public str callback
+    cdef int64_t now_ns      # monotonic time of the duty cycle
+    # Raise unless an event of the log is processed.
+    cpdef int check_callback(self, str request) except -1

@@ -1,0 +1,54 @@
+"""An agent that processes the events of a log, as its sessions see it (spec cluster 11)."""
+
+from libc.stdint cimport uint8_t
+
+from aerolog.cluster.protocol.session_header cimport SESSION_HEADER_LENGTH, put_session_header
+from aerolog.transport.concurrent.agent cimport Agent
+
+from aerolog.cluster.errors import ClusterError
+
+
+cdef class EventAgent(Agent):
+    """Knows which event is processed, and what is allowed meanwhile.
+
+    Args:
+        role_name: the agent's name.
+
+    Attributes:
+        time: the cluster's time, from the event that is processed.
+        log_position: the log's position behind it; -1 before the first.
+        leadership_term_id: the leader's term; -1 before the first.
+        is_answering: whether messages to clients are sent: by the leader, if configured.
+        in_batch: whether a batch of messages is processed.
+        callback: a method of the service in which requests are refused; empty otherwise.
+    """
+
+    def __cinit__(self, *_: object, **__: object) -> None:
+        self.log_position = self.leadership_term_id = -1
+        self.callback = ""
+
+    cpdef int check_callback(self, str request) except -1:
+        if self.callback:
+            raise ClusterError(
+                f"{request} is not allowed in {self.callback}: only where an event of the log is"
+                " processed"
+            )
+        return 0
+
+    def check_single(self, name: str, field: str) -> None:
+        """Check that events are processed one by one.
+
+        Raises:
+            ClusterError: a batch is processed.
+        """
+        if self.in_batch:
+            raise ClusterError(
+                f"cluster.{name} is not known in on_session_messages: use the {field} of each"
+                " message"
+            )
+
+    def egress_header(self, session_id: int) -> bytes:
+        """Return the header of a message to a session: 32 bytes."""
+        cdef uint8_t header[SESSION_HEADER_LENGTH]
+        put_session_header(header, self.leadership_term_id, session_id, self.time)
+        return header[:SESSION_HEADER_LENGTH]
