@@ -130,8 +130,9 @@ def test_the_page_s_batches_are_columns(tmp_path: Path) -> None:
 def test_the_page_s_native_service_compiles(tmp_path: Path) -> None:
     (source,) = blocks("cython")
     (tmp_path / "echo_messages.pyx").write_text(source)
+    cython = Path(sys.executable).parent / "cython"
     done = subprocess.run(
-        [Path(sys.executable).parent / "cython", "-3", "-I", PAGE.parents[2] / "python", tmp_path / "echo_messages.pyx"],
+        [cython, "-3", "-I", PAGE.parents[2] / "python", tmp_path / "echo_messages.pyx"],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
