@@ -1,10 +1,11 @@
 /* Read-only mappings whose file becomes shorter (docs/decisions/0018).
  *
- * A load from a page behind the end of its file raises SIGBUS. For a watched mapping the handler
- * puts a page of zeros there, notes it, and the load goes on; whoever reads the mapping asks
- * afterwards. Any other SIGBUS goes to the handler that was there before. The handler calls nothing
- * but mmap and sigaction, and reads the table of watched mappings without a lock: its blocks are
- * never freed. */
+ * A load from a page behind the end of its file raises SIGBUS, and so does one from a hole of a
+ * file on a memory file system that is full. For a watched mapping the handler puts a page of zeros
+ * there, notes it with its cause, and the load goes on; whoever reads the mapping asks afterwards.
+ * Any other SIGBUS goes to the handler that was there before. The handler calls nothing but mmap,
+ * sigaction, stat and statfs, and reads the table of watched mappings without a lock: its blocks
+ * are never freed. */
 #ifndef AEROLOG_SHRUNK_H
 #define AEROLOG_SHRUNK_H
 
@@ -12,15 +13,23 @@
 #define _GNU_SOURCE
 #endif
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #define AEROLOG_WATCHES_IN_BLOCK 128
+
+/* Why a page is missing. */
+#define AEROLOG_SHORTER 1    /* the file ends before it */
+#define AEROLOG_NO_ROOM 2    /* a hole, and the file system is full */
+#define AEROLOG_UNREADABLE 3 /* the file has it, and it cannot be read */
 
 typedef struct
 {
@@ -28,7 +37,10 @@ typedef struct
     uintptr_t end;
     int64_t missing; /* -1, or the lowest offset at which the file had nothing */
     int64_t number;  /* 0, or how many mappings had met a missing page when this one did */
+    int cause;       /* 0, or why a page was missing; a file that ends before it outweighs others */
     const char *path;
+    uint64_t device; /* with the inode, of the file that is mapped: another may have the path now */
+    uint64_t inode;
 } aerolog_watch;
 
 typedef struct aerolog_watch_block
@@ -44,6 +56,20 @@ static uintptr_t aerolog_page_size;
 static int64_t aerolog_shrunk_count;
 static char aerolog_gone_path[4096]; /* of the last such mapping that is no more */
 static int64_t aerolog_gone_number;
+static int aerolog_gone_cause;
+
+static int aerolog_cause_of(const aerolog_watch *watch, int64_t offset)
+{
+    struct stat file;
+    struct statfs system;
+    if (stat(watch->path, &file) != 0 || file.st_dev != watch->device ||
+        file.st_ino != watch->inode || file.st_size <= offset)
+    {
+        return AEROLOG_SHORTER;
+    }
+    return statfs(watch->path, &system) == 0 && system.f_bavail == 0 ? AEROLOG_NO_ROOM
+                                                                     : AEROLOG_UNREADABLE;
+}
 
 static void aerolog_on_bus_error(int number, siginfo_t *info, void *context)
 {
@@ -70,6 +96,13 @@ static void aerolog_on_bus_error(int number, siginfo_t *info, void *context)
                 watch->number = __atomic_add_fetch(&aerolog_shrunk_count, 1, __ATOMIC_RELAXED);
             }
             int64_t offset = (int64_t)(page - begin);
+            const int code = errno;
+            const int cause = aerolog_cause_of(watch, offset);
+            errno = code;
+            if (watch->cause == 0 || cause == AEROLOG_SHORTER)
+            {
+                watch->cause = cause;
+            }
             int64_t before = __atomic_load_n(&watch->missing, __ATOMIC_RELAXED);
             while ((before < 0 || offset < before) &&
                    !__atomic_compare_exchange_n(
@@ -115,7 +148,8 @@ static int aerolog_handle_bus_errors(void)
 }
 
 /* Watches a mapping. Returns NULL, with errno, without memory or handler. */
-static inline void *aerolog_watch_mapping(const void *address, int64_t length, const char *path)
+static inline void *aerolog_watch_mapping(
+    const void *address, int64_t length, const char *path, uint64_t device, uint64_t inode)
 {
     aerolog_watch *found = NULL;
     pthread_mutex_lock(&aerolog_watch_lock);
@@ -147,7 +181,10 @@ static inline void *aerolog_watch_mapping(const void *address, int64_t length, c
             found->end = (uintptr_t)address + (uintptr_t)length;
             found->missing = -1;
             found->number = 0;
+            found->cause = 0;
             found->path = path;
+            found->device = device;
+            found->inode = inode;
             __atomic_store_n(&found->begin, (uintptr_t)address, __ATOMIC_RELEASE);
         }
     }
@@ -162,6 +199,7 @@ static inline void aerolog_end_watch(void *watched)
     if (watch->missing >= 0 && watch->number > aerolog_gone_number)
     {
         aerolog_gone_number = watch->number;
+        aerolog_gone_cause = watch->cause;
         memcpy(aerolog_gone_path, watch->path,
                strnlen(watch->path, sizeof(aerolog_gone_path) - 1) + 1);
         aerolog_gone_path[sizeof(aerolog_gone_path) - 1] = 0;
@@ -176,12 +214,18 @@ static inline int64_t aerolog_missing_from(const void *watched)
     return watch == NULL ? -1 : __atomic_load_n(&watch->missing, __ATOMIC_ACQUIRE);
 }
 
-/* How many mappings have met a missing page; copies the path of the last of them. */
-static inline int64_t aerolog_last_shrunk(char *path, size_t size)
+static inline int aerolog_missing_cause(const void *watched)
+{
+    return ((const aerolog_watch *)watched)->cause;
+}
+
+/* How many mappings have met a missing page; copies the path and the cause of the last of them. */
+static inline int64_t aerolog_last_missing(char *path, size_t size, int *cause)
 {
     pthread_mutex_lock(&aerolog_watch_lock);
     const char *found = aerolog_gone_path;
     int64_t number = aerolog_gone_number;
+    *cause = aerolog_gone_cause;
     for (aerolog_watch_block *block = &aerolog_first_block; block != NULL; block = block->next)
     {
         for (int i = 0; i < AEROLOG_WATCHES_IN_BLOCK; i++)
@@ -191,6 +235,7 @@ static inline int64_t aerolog_last_shrunk(char *path, size_t size)
             {
                 found = watch->path;
                 number = watch->number;
+                *cause = watch->cause;
             }
         }
     }

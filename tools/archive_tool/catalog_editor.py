@@ -209,7 +209,7 @@ class EditableCatalog(MappedResource):
     def checksum_of(self, entry: Entry, checksum: Checksum) -> int:
         """The checksum that an entry's descriptor should have."""
         start = entry.offset + ENTRY_HEADER_LENGTH
-        return checksum.compute(self.raw.data[start : start + entry.length])
+        return checksum.compute(self.raw.frame(start, entry.length))
 
     def store_version(self, version: int) -> None:
         """Store a semantic version in the header."""

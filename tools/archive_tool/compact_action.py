@@ -138,9 +138,8 @@ def plan_compaction(folder: str, catalog: EditableCatalog) -> Compaction:
         check_state(entry)
     kept = [entry for entry in entries if entry.is_valid]
     removed = [entry for entry in entries if not entry.is_valid]
-    data = catalog.raw.data
-    parts = [bytes(data[:CATALOG_HEADER_LENGTH])]
-    parts += [bytes(data[one.offset : one.offset + one.frame_length]) for one in kept]
+    parts = [catalog.raw.frame(0, CATALOG_HEADER_LENGTH)]
+    parts += [catalog.raw.frame(one.offset, one.frame_length) for one in kept]
     names = segments_by_id(folder)
     gone = [name for entry in removed for name in names.get(entry.recording_id, [])]
     # Whole frames: the reference leaves out the fill that an entry's length does not cover, and

@@ -64,6 +64,7 @@ def _describe(folder: str, terminal: Terminal, *, only_valid: bool) -> int:
     offsets, lengths, index = catalog.offsets, catalog.lengths, 0
     while index < len(offsets):
         text, index = writer.write(catalog.data, offsets, lengths, index, _TEXT_AT_ONCE)
+        catalog.check()
         if text:
             terminal.write(text.decode("ascii"))
             continue
@@ -72,7 +73,7 @@ def _describe(folder: str, terminal: Terminal, *, only_valid: bool) -> int:
     return 0
 
 
-def _line(entry: memoryview, *, only_valid: bool) -> str:
+def _line(entry: bytes, *, only_valid: bool) -> str:
     """The line of any entry, valid or not, sound or not."""
     state = state_of(entry)
     if not only_valid:

@@ -22,6 +22,7 @@ from aerolog.tools.archive_tool.raw_catalog import VALID
 from aerolog.tools.archive_tool.raw_frames import BLOCK_NAMES, FrameReader, RawFrame, block_fields
 from aerolog.tools.archive_tool.uncaught_error import ILLEGAL_ARGUMENT, UncaughtError, parse_long
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
+from aerolog.transport.errors import FileFormatError
 from aerolog.transport.protocol.frames import (
     DATA_HEADER_LENGTH,
     FLAG_BEGIN,
@@ -51,7 +52,7 @@ def classic_dump(folder: str, arguments: Sequence[str], terminal: Terminal) -> i
     return 0
 
 
-def _classic_recording(folder: str, entry: memoryview, limit: int, terminal: Terminal) -> None:
+def _classic_recording(folder: str, entry: bytes, limit: int, terminal: Terminal) -> None:
     fields, state = block_fields(entry), state_of(entry)
     recording_id, start, stop = (
         fields[name] for name in ("recording_id", "start_position", "stop_position")
@@ -126,6 +127,9 @@ def dump(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
             except UncaughtError as error:
                 damaged = True
                 shown.problem(str(error.message))
+            except FileFormatError as error:
+                damaged = True
+                shown.problem(str(error))
             shown.end()
     return EXIT_FAILED if damaged else 0
 

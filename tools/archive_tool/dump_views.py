@@ -92,7 +92,7 @@ class TableDump:
     def frame(self, frame: RawFrame) -> None:
         """Add a row to the table."""
         row = _frame_row(frame)
-        payload = bytes(frame.payload[:_SHOWN_BYTES]) if frame.type == FRAME_DATA else b""
+        payload = frame.payload[:_SHOWN_BYTES] if frame.type == FRAME_DATA else b""
         shown = "  ".join(f"{digits:<47} {text}" for _, digits, text in hex_rows(payload))
         part = "" if row["part"] == "whole" else row["part"]
         self._rows.append(

@@ -48,7 +48,7 @@ class RawCatalog:
 
     Attributes:
         path: the path of the file, relative where the folder was given so.
-        data: all of it.
+        data: all of it; what is read of it counts only when `check` passes afterwards.
         version: semantic version.
         next_recording_id: the id in the header.
         alignment: the alignment of entries, 0 in the legacy layout.
@@ -79,6 +79,7 @@ class RawCatalog:
 
         Raises:
             OSError: it cannot be opened.
+            FileFormatError: it became shorter meanwhile.
             UncaughtError: it is damaged, or of another version.
         """
         path = file_in(folder, CATALOG_NAME)
@@ -99,7 +100,10 @@ class RawCatalog:
                 f" {semantic_version_text(catalog.version)}, archive software is"
                 f" {semantic_version_text(SEMANTIC_VERSION)}",
             )
-        catalog._walk()
+        try:
+            catalog._walk()
+        finally:
+            catalog.check()  # before what the walk says of zeros that nobody wrote
         if writable:
             catalog._check_next_id()
         return catalog
@@ -113,21 +117,40 @@ class RawCatalog:
     def valid(self) -> dict[int, int]:
         """Offsets of the VALID entries by id."""
         entries = ((_ENTRY.unpack_from(self.data, at), at) for at in self.offsets)
-        return {entry[2]: at for entry, at in entries if entry[1] == VALID}
+        found = {entry[2]: at for entry, at in entries if entry[1] == VALID}
+        self.check()
+        return found
 
-    def frame(self, offset: int, length: int) -> memoryview:
-        """The bytes of an entry, its header included."""
-        return self.data[offset : offset + length]
+    def check(self) -> None:
+        """Check that all that was read until now was in the file.
+
+        Raises:
+            FileFormatError: the file became shorter than it was when it was opened.
+        """
+        if isinstance(self.data.obj, MappedFile):
+            self.data.obj.check()
+
+    def frame(self, offset: int, length: int) -> bytes:
+        """The bytes of an entry, its header included.
+
+        Raises:
+            FileFormatError: the file does not have them any more.
+        """
+        entry = bytes(self.data[offset : offset + length])
+        self.check()
+        return entry
 
     def find(self, recording_id: int) -> tuple[int, int]:
         """Offset and length of the first entry with an id, in whatever state.
 
         Raises:
+            FileFormatError: the file became shorter.
             UncaughtError: there is none.
         """
         for offset, length in zip(self.offsets, self.lengths, strict=True):
             if _ENTRY.unpack_from(self.data, offset)[2] == recording_id:
                 return offset, length
+        self.check()
         raise unknown_recording(recording_id)
 
     def _walk(self) -> None:

@@ -49,12 +49,14 @@ class RawFrame(NamedTuple):
         position: the position of its header in the stream.
         offset: the offset of its header in its term.
         term: the bytes of that term, as far as its segment has them.
+        segment: the segment's file, which says whether it still has them.
         length: header included, without alignment fill; whatever stands there.
     """
 
     position: int
     offset: int
     term: memoryview
+    segment: MappedFile
     length: int
     version: int
     flags: int
@@ -66,10 +68,11 @@ class RawFrame(NamedTuple):
     reserved_value: int
 
     @property
-    def payload(self) -> memoryview:
+    def payload(self) -> bytes:
         """What follows the header.
 
         Raises:
+            FileFormatError: the segment's file became shorter.
             UncaughtError: it does not fit in the term.
         """
         start, size = self.offset + DATA_HEADER_LENGTH, self.length - DATA_HEADER_LENGTH
@@ -79,7 +82,9 @@ class RawFrame(NamedTuple):
                 f"expected: 0 <= offset({start}) <= offset + length({size}) <="
                 f" buffer.capacity({len(self.term)})",
             )
-        return self.term[start : start + size]
+        payload = bytes(self.term[start : start + size])
+        self.segment.check()
+        return payload
 
 
 def block_fields(entry: bytes | memoryview) -> dict[str, Any]:
@@ -127,6 +132,7 @@ class FrameReader:
         """The next frame, None where there is none (yet).
 
         Raises:
+            FileFormatError: the segment's file became shorter.
             UncaughtError: the next segment is missing or cut off.
         """
         if self.is_done:
@@ -137,15 +143,17 @@ class FrameReader:
             self._segment = self._open(self._base)
             at = 0
         term_offset = at & (self._term_length - 1)
-        term = self._segment[at - term_offset : at - term_offset + self._term_length]
+        segment = memoryview(self._segment)[: self._segment_length]
+        term = segment[at - term_offset : at - term_offset + self._term_length]
         length, *rest = FRAME_HEADER_STRUCT.unpack_from(term, term_offset)
+        self._segment.check()
         if length <= 0:
             return None
-        frame = RawFrame(self.position, term_offset, term, length, *rest)
+        frame = RawFrame(self.position, term_offset, term, self._segment, length, *rest)
         self.position += align(length, FRAME_ALIGNMENT)
         return frame
 
-    def _open(self, base: int) -> memoryview:
+    def _open(self, base: int) -> MappedFile:
         name = segment_file_name(self._id, base)
         path = file_in(self._folder, name)
         if not Path(path).exists():
@@ -156,4 +164,4 @@ class FrameReader:
             )
         if self._segment_length < self._term_length:
             raise out_of_bounds(0, self._term_length, self._segment_length)
-        return MappedFile.open(path, writable=False).view(0, self._segment_length)
+        return MappedFile.open(path, writable=False, min_length=self._segment_length)

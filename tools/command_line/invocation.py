@@ -71,12 +71,12 @@ def run(arguments: list[str]) -> int:
 
 def ending(work: Callable[[], Any], *, debug: bool = False) -> int:
     """Does a command's work, tells how it ended, and returns its exit code."""
-    shrunk_before = _last_shrunk()
+    missing_before = _last_missing()
     try:
         result = work()
     except typer.Exit as stop:
-        if not stop.exit_code and (shrunk := _shrunk_since(shrunk_before)):
-            return _fail(shrunk, EXIT_FAILED)
+        if not stop.exit_code and (missing := _missing_since(missing_before)):
+            return _fail(missing, EXIT_FAILED)
         return stop.exit_code
     except _ClickException as error:
         shown: Any = error
@@ -95,30 +95,28 @@ def ending(work: Callable[[], Any], *, debug: bool = False) -> int:
     except (AerologError, OSError) as error:
         return _fail(_text(error), EXIT_FAILED, debug=debug)
     except Exception as error:  # noqa: BLE001 - the last resort: told, with where to look
-        if shrunk := _shrunk_since(shrunk_before):
-            return _fail(shrunk, EXIT_FAILED, debug=debug)
+        if missing := _missing_since(missing_before):
+            return _fail(missing, EXIT_FAILED, debug=debug)
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         advice = "" if debug else "; --debug shows where"
         message = f"a fault of aerolog itself: {' '.join(what.split())}{advice}"
         return _fail(message, EXIT_FAULT, debug=debug)
-    if shrunk := _shrunk_since(shrunk_before):
-        return _fail(shrunk, EXIT_FAILED)
+    if missing := _missing_since(missing_before):
+        return _fail(missing, EXIT_FAILED)
     return result if isinstance(result, int) else 0
 
 
-def _last_shrunk() -> tuple[int, str]:
-    """How many mapped files became shorter, and the last of them."""
+def _last_missing() -> tuple[int, str]:
+    """How many mapped files lacked a page that was read, and what is said of the last of them."""
     # A command that mapped nothing has not loaded the module, and need not wait for it.
     mapped_file = sys.modules.get("aerolog.transport.memory.mapped_file")
-    return (0, "") if mapped_file is None else mapped_file.last_shrunk()
+    return (0, "") if mapped_file is None else mapped_file.last_missing()
 
 
-def _shrunk_since(before: tuple[int, str]) -> str | None:
-    """Why what was printed may be wrong, when a mapped file became shorter meanwhile."""
-    count, path = _last_shrunk()
-    if count == before[0]:
-        return None
-    return f"{path} became shorter while it was read: what is said of it may be wrong"
+def _missing_since(before: tuple[int, str]) -> str | None:
+    """Why what was printed may be wrong, when a mapped file lacked a page meanwhile."""
+    count, text = _last_missing()
+    return None if count == before[0] else f"{text}: what is said of it may be wrong"
 
 
 def _begun(root: Any, arguments: list[str]) -> tuple[Any, Any]:

@@ -55,8 +55,8 @@ def explain(
 
     A damaged file is shown up to the damage, and the exit code is 1.
     """
+    from aerolog.tools.explain.explainer import check_bytes, open_bytes
     from aerolog.tools.explain.explainer import explain as explain_file
-    from aerolog.tools.explain.explainer import open_bytes
 
     if classic:
         if as_json:
@@ -69,7 +69,13 @@ def explain(
         )
         if bytes_ is not None:
             how = replace(how, limit=bytes_)
-        inspect(file, open_bytes(file), how, lambda line: write_exact(f"{line}\n"))
+        data = open_bytes(file)
+
+        def tell(line: str) -> None:
+            check_bytes(data)
+            write_exact(f"{line}\n")
+
+        inspect(file, data, how, tell)
         return 0
     if bytes_ is not None or ascii_ or skip_default_header or scan_over_zeroes:
         raise typer.BadParameter("BYTES, --ascii, --skip-... and --scan-... belong to --classic")

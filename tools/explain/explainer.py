@@ -64,6 +64,17 @@ def open_bytes(path: str) -> memoryview:
         ) from error
 
 
+def check_bytes(data: memoryview) -> None:
+    """Check that the file of `open_bytes` still had what was read of it.
+
+    Raises:
+        FileFormatError: it became shorter.
+        OSError: a part of it cannot be read.
+    """
+    if isinstance(data.obj, MappedFile):
+        data.obj.check()
+
+
 def explain(path: str, limit: int) -> Explanation:
     """Everything about a file, as far as it can be read.
 
@@ -84,7 +95,13 @@ def explain(path: str, limit: int) -> Explanation:
     explained = Explanation(path, kind, file_kinds.MEANINGS[kind], len(data))
     try:
         for section in _EXPLAINERS[kind](data, name, limit):
+            check_bytes(data)
             explained.sections.append(section)
     except FileFormatError as error:
+        explained.damage = str(error)
+    try:
+        check_bytes(data)
+    except FileFormatError as error:
+        # What was found in zeros that nobody wrote is no damage of the file's.
         explained.damage = str(error)
     return explained

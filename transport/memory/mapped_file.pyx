@@ -10,11 +10,12 @@ descriptor; a process that opened the file gets one with the first ``allocate_ra
 usable in a forked child.
 
 A read-only mapping survives that its file is made shorter: what is missing reads as zeros, and the
-call that met it, or the next one, raises FileFormatError (docs/decisions/0018).
+call that met it, or the next one, raises FileFormatError (docs/decisions/0018). So does a hole on a
+memory file system that is full, with StorageSpaceError.
 """
 
 from cpython.buffer cimport PyBuffer_FillInfo
-from libc.errno cimport EBADF, EINVAL, ENOSPC, errno
+from libc.errno cimport EBADF, EINVAL, EIO, ENOSPC, errno
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from posix.mman cimport (
     MAP_ANONYMOUS,
@@ -50,11 +51,14 @@ cdef extern from "aerolog_files.h" nogil:
 
 cdef extern from "aerolog_shrunk.h" nogil:
     void* aerolog_watch_mapping(
-        const void* address, int64_t length, const char* path
+        const void* address, int64_t length, const char* path, uint64_t device, uint64_t inode
     ) noexcept
     void aerolog_end_watch(void* watch) noexcept
     int64_t aerolog_missing_from(const void* watch) noexcept
-    int64_t aerolog_last_shrunk(char* path, size_t size) noexcept
+    int aerolog_missing_cause(const void* watch) noexcept
+    int64_t aerolog_last_missing(char* path, size_t size, int* cause) noexcept
+    int AEROLOG_SHORTER
+    int AEROLOG_NO_ROOM
 
 
 cdef class MappedFile:
@@ -172,25 +176,40 @@ cdef class MappedFile:
         self.address = <uint8_t*> found
         self.length = length
         if fd >= 0 and not self.writable:
-            self._watch = aerolog_watch_mapping(found, length, self._path_text)
+            self._watch = aerolog_watch_mapping(
+                found, length, self._path_text, self._device, self._inode
+            )
             if self._watch == NULL:
                 raise OSError(errno, f"cannot watch a mapping: {_strerror(errno)}", self.path)
         return 0
 
     cdef int check_whole(self) except -1:
         cdef int64_t missing = aerolog_missing_from(self._watch)
-        if missing >= 0:
+        if missing < 0:
+            return 0
+        cdef int cause = aerolog_missing_cause(self._watch)
+        if cause == AEROLOG_SHORTER:
             raise FileFormatError(
-                f"{self.path} became shorter while it was read: of {self.length} bytes those from"
+                f"{_missing_text(self.path, cause)}: of {self.length} bytes those from"
                 f" offset {missing} on are gone: read it again when nothing else cuts it"
             )
-        return 0
+        if cause == AEROLOG_NO_ROOM:
+            raise StorageSpaceError(
+                ENOSPC,
+                f"{_no_room(self.path)} for its page at offset {missing}, which is not written yet"
+                ": free some space and read it again",
+                self.path,
+            )
+        raise OSError(EIO, f"its page at offset {missing} cannot be read", self.path)
 
     def check(self) -> None:
         """Check that all that was read until now was in the file.
 
         Raises:
             FileFormatError: the file became shorter than the mapping.
+            StorageSpaceError: a page that was never written needs room to be read, and the memory
+                file system is full.
+            OSError: a page cannot be read.
         """
         self.check_whole()
 
@@ -301,20 +320,33 @@ cdef class MappedFile:
         return f"<MappedFile {self.path or 'anonymous'} length={self.length}>"
 
 
-def last_shrunk() -> tuple[int, str]:
-    """How many mappings of this process have met the end of a file that became shorter.
+def last_missing() -> tuple[int, str]:
+    """How many mappings of this process have met a page that their file did not have.
 
     What was read since may be zeros: a program that is about to end well compares the number with
     that at its start.
 
     Returns:
-        The number, and the path of the last such file; empty without one.
+        The number, and a sentence that names the last such file and says why; empty without one.
     """
     cdef char path[4096]
+    cdef int cause
     cdef int64_t count
     with nogil:
-        count = aerolog_last_shrunk(path, sizeof(path))
-    return count, os.fsdecode(<bytes> path)
+        count = aerolog_last_missing(path, sizeof(path), &cause)
+    return count, _missing_text(os.fsdecode(<bytes> path), cause) if count else ""
+
+
+def _missing_text(path: str, int cause) -> str:
+    if cause == AEROLOG_SHORTER:
+        return f"{path} became shorter while it was read"
+    if cause == AEROLOG_NO_ROOM:
+        return f"{path} cannot be read whole: {_no_room(path)}"
+    return f"{path} cannot be read whole"
+
+
+def _no_room(path: str) -> str:
+    return f"there is no room in {os.path.dirname(os.path.abspath(path))} (full)"
 
 
 def usable_space(path: str) -> int:

@@ -9,6 +9,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
+from prerequisites import needs_mounts, small_disk
 
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.mapped_file import MappedFile
@@ -30,13 +31,13 @@ from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.memory.error_log import read_error_log
 from aerolog.transport.memory.loss_report import read_loss_report
-from aerolog.transport.memory.mapped_file import MappedFile, last_shrunk
+from aerolog.transport.memory.mapped_file import MappedFile, last_missing
 
 path = sys.argv[1]
 with open(path, "wb") as file:
     file.write((512).to_bytes(4, "little") * 16 * 1024)
 mapped = MappedFile.open(path, writable=False)
-assert last_shrunk() == (0, "")
+assert last_missing() == (0, "")
 with open(path, "r+b") as file:
     file.truncate(4096 if sys.argv[2] == "part" else 0)
 try:
@@ -45,7 +46,7 @@ try:
 except FileFormatError as error:
     print(error)
 del mapped
-print(*last_shrunk())
+print(*last_missing())
 """
 
 
@@ -69,7 +70,7 @@ def test_a_reader_is_told_that_its_file_became_shorter(
     assert done.returncode == 0, (done.returncode, done.stderr)
     told, shrunk = done.stdout.splitlines()
     assert told.startswith(f"{file} became shorter while it was read: of 65536 bytes those from")
-    assert shrunk == f"1 {file}"
+    assert shrunk == f"1 {file} became shorter while it was read"
 
 
 def test_what_is_left_of_the_file_is_still_read(tmp_path: Path) -> None:
@@ -101,6 +102,43 @@ def test_many_files_are_watched_and_let_go(tmp_path: Path) -> None:
     assert bytes(memoryview(opened[-1])[:1]) == b"\0"
     with pytest.raises(FileFormatError, match="299.dat became shorter"):
         opened[-1].check()
+
+
+@needs_mounts
+def test_a_hole_on_a_full_memory_disk_is_told_as_want_of_room(tmp_path: Path) -> None:
+    program = """
+        import os, sys
+        from aerolog.transport.errors import StorageSpaceError
+        from aerolog.transport.memory.mapped_file import MappedFile, last_missing
+        path = sys.argv[1]
+        with open(path, "wb") as file:
+            file.truncate(4 * 4096)
+        mapped = MappedFile.open(path, writable=False)
+        free = os.statvfs(path)
+        with open(path + ".filler", "wb") as filler:
+            os.posix_fallocate(filler.fileno(), 0, free.f_bavail * free.f_frsize)
+        print(mapped.load_i64(2 * 4096))
+        try:
+            mapped.check()
+        except StorageSpaceError as error:
+            print(error.filename, error.strerror)
+        print(*last_missing())
+        os.truncate(path, 4096)
+        bytes(mapped)
+        del mapped
+        print(*last_missing())
+        """
+    with small_disk(tmp_path / "small", 256 * 1024) as disk:
+        done = run(program, disk / "file.dat")
+    full = f"there is no room in {disk} (full)"
+    wanted = f"{full} for its page at offset 8192, which is not written yet"
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    assert done.stdout.splitlines() == [
+        "0",
+        f"{disk}/file.dat {wanted}: free some space and read it again",
+        f"1 {disk}/file.dat cannot be read whole: {full}",
+        f"1 {disk}/file.dat became shorter while it was read",
+    ]
 
 
 def test_a_fault_that_is_not_ours_ends_the_process_as_before(tmp_path: Path) -> None:
