@@ -43,6 +43,10 @@ _UNSOUND: Final = '{archive_dir=~"$archive_dir", state!="sound"}'
 _INACTIVE: Final = '{aeron_dir=~"$aeron_dir", status!="active"}'
 _WRITE_TIME: Final = _rate("archive_write_seconds", _A, "archive_dir")
 _WRITTEN: Final = _rate("archive_written_bytes", _A, "archive_dir")
+_NOT_CLOSED: Final = '{aeron_dir=~"$aeron_dir", state!="closed"}'
+_COMPONENT: Final = "cluster_id, component"
+_COMMITTED: Final = f"deriv(aerolog_cluster_commit_position_bytes{_D}{_RATE})"
+_PART: Final = "{{component}} cluster {{cluster_id}}"
 _STREAM: Final = "stream_id, channel"
 _LEGEND: Final = "{{stream_id}} {{channel}}"
 
@@ -356,6 +360,72 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
                 (f"aerolog_archive_retention_failed{_A}", "failed {{archive_dir}}"),
                 (f"aerolog_archive_retention_refused{_A}", "steps refused {{archive_dir}}"),
                 (f"aerolog_archive_retention_holds{_A}", "holds {{state}} {{archive_dir}}"),
+            ),
+        ),
+    ),
+    "Clusters": (
+        Panel(
+            "State and role",
+            _COUNT,
+            (
+                (f"aerolog_cluster_module_state{_D}", "{{state}} cluster {{cluster_id}}"),
+                (f"aerolog_cluster_node_role{_D}", "{{role}} cluster {{cluster_id}}"),
+                (
+                    f"aerolog_cluster_election_state{_NOT_CLOSED}",
+                    "election {{state}} cluster {{cluster_id}}",
+                ),
+            ),
+        ),
+        Panel(
+            "Sessions and term",
+            _COUNT,
+            (
+                (f"aerolog_cluster_sessions{_D}", "sessions cluster {{cluster_id}}"),
+                (f"aerolog_cluster_leadership_term{_D}", "term cluster {{cluster_id}}"),
+            ),
+        ),
+        Panel(
+            "Log",
+            _BYTES_PER_SECOND,
+            (
+                (
+                    f"sum by (cluster_id) ({_COMMITTED})",
+                    "committed cluster {{cluster_id}}",
+                ),
+            ),
+        ),
+        Panel(
+            "Longest cycles and snapshots",
+            _SECONDS,
+            (
+                (
+                    f"aerolog_cluster_cycle_time_max_seconds{_D}",
+                    "cycle {{component}} cluster {{cluster_id}}",
+                ),
+                (
+                    f"aerolog_cluster_snapshot_time_max_seconds{_D}",
+                    "snapshot {{component}} cluster {{cluster_id}}",
+                ),
+            ),
+        ),
+        Panel(
+            "Over the threshold",
+            _PER_SECOND,
+            (
+                (_rate("cluster_cycle_time_exceeded", by=_COMPONENT), f"cycles {_PART}"),
+                (_rate("cluster_snapshot_time_exceeded", by=_COMPONENT), f"snapshots {_PART}"),
+            ),
+        ),
+        Panel(
+            "Errors, timeouts and elections",
+            _PER_SECOND,
+            (
+                (_rate("cluster_errors", by=_COMPONENT), f"errors {_PART}"),
+                (
+                    _rate("cluster_client_timeouts", by="cluster_id"),
+                    "timeouts cluster {{cluster_id}}",
+                ),
+                (_rate("cluster_elections", by="cluster_id"), "elections cluster {{cluster_id}}"),
             ),
         ),
     ),

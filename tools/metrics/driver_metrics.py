@@ -7,6 +7,7 @@ from collections import Counter as Tally
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
+from aerolog.tools.metrics.cluster_metrics import ClusterMetrics
 from aerolog.tools.metrics.samples import OTHER, Bound, Labels, Samples
 from aerolog.tools.metrics.stream_metrics import StreamMetrics, channel_name
 from aerolog.tools.metrics.system_metrics import add_system_metrics, driver_version
@@ -116,6 +117,7 @@ class DriverSource:
         """Forgets what is of a driver: a new one counts from its own beginning."""
         directory = self._reader.aeron_dir
         self._streams = StreamMetrics(directory, self._limit)
+        self._clusters = ClusterMetrics(directory, self._limit)
         self._losses = Bound(self._limit)
         self._clients = Bound(self._limit)
         self._errors = Bound(_ERROR_CLASSES)
@@ -146,6 +148,7 @@ class DriverSource:
         self._add_clients(samples, snapshot)
         add_errors(samples, "driver", directory, view.errors(), self._errors)
         self._streams.add(samples, look.streams, snapshot)
+        self._clusters.add(samples, snapshot)
         self._add_losses(samples, view)
         self._add_overflows(samples)
 
@@ -177,6 +180,9 @@ class DriverSource:
 
     def _add_overflows(self, samples: Samples) -> None:
         add_overflow(samples, self._reader.aeron_dir, "streams", self._streams.bound)
+        add_overflow(samples, self._reader.aeron_dir, "clusters", self._clusters.bound)
+        components = self._clusters.components
+        add_overflow(samples, self._reader.aeron_dir, "cluster components", components)
         add_overflow(samples, self._reader.aeron_dir, "losses", self._losses)
         add_overflow(samples, self._reader.aeron_dir, "clients", self._clients)
         add_overflow(samples, self._reader.aeron_dir, "errors", self._errors)

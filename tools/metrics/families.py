@@ -60,6 +60,8 @@ _DRIVER: Final = ("aeron_dir",)
 _STREAM: Final = ("aeron_dir", "stream_id", "channel")
 _ARCHIVE: Final = ("archive_dir",)
 _RECORDED: Final = ("archive_dir", "stream_id", "channel")
+_CLUSTER: Final = ("aeron_dir", "cluster_id")
+_COMPONENT: Final = ("aeron_dir", "cluster_id", "component")
 _CATALOG: Final = ("catalog",)
 
 
@@ -404,6 +406,64 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
             "Holds that are in force, and those that have ended.",
             _ARCHIVE,
             "state",
+        ),
+    ),
+    "Clusters": (
+        _gauge(
+            "cluster_module_state",
+            "1 for the state of the consensus module.",
+            _CLUSTER,
+            "state",
+        ),
+        _gauge("cluster_node_role", "1 for what the node is in its cluster.", _CLUSTER, "role"),
+        _gauge(
+            "cluster_election_state",
+            "1 for the state of the election, closed when none is under way.",
+            _CLUSTER,
+            "state",
+        ),
+        _gauge(
+            "cluster_control_toggle",
+            "1 for what an operator asks of the cluster, neutral for nothing.",
+            _CLUSTER,
+            "toggle",
+        ),
+        _gauge("cluster_sessions", "Open sessions of clients, on the leader.", _CLUSTER),
+        _gauge(
+            "cluster_commit_position_bytes",
+            "Position in the log up to which services may read.",
+            _CLUSTER,
+            merge=Merge.MAX,
+        ),
+        _gauge("cluster_leadership_term", "Id of the leadership term.", _CLUSTER, merge=Merge.MAX),
+        _counter("cluster_elections", "Elections since the module started.", _CLUSTER),
+        _counter("cluster_snapshots", "Snapshots since the module started.", _CLUSTER),
+        _counter("cluster_client_timeouts", "Sessions that were silent for too long.", _CLUSTER),
+        _counter("cluster_invalid_requests", "Messages of clients that make no sense.", _CLUSTER),
+        _counter(
+            "cluster_errors", "Errors of module and services, repeated ones included.", _COMPONENT
+        ),
+        _gauge(
+            "cluster_cycle_time_max_seconds",
+            "Longest duty cycle since the start, by component.",
+            _COMPONENT,
+            merge=Merge.MAX,
+        ),
+        _counter(
+            "cluster_cycle_time_exceeded",
+            "Duty cycles that took longer than the threshold, by component.",
+            _COMPONENT,
+        ),
+        _gauge(
+            "cluster_snapshot_time_max_seconds",
+            "Longest snapshot since the start, of the whole and by service.",
+            _COMPONENT,
+            merge=Merge.MAX,
+        ),
+        _counter(
+            "cluster_snapshot_time_exceeded",
+            "Snapshots that took longer than the threshold, of the whole and by service.",
+            _COMPONENT,
         ),
     ),
     "SQL catalogs": (

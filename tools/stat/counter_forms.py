@@ -10,7 +10,8 @@ from aerolog.tools.stat.counter_filters import NAMES, Filters
 from aerolog.tools.stat.watched_driver import WatchedDriver
 from aerolog.tools.terminal.schedule import StyledLine, write_lines
 from aerolog.tools.terminal.terminal_text import fit_json, write_exact
-from aerolog.tools.views import counter_keys
+from aerolog.tools.views import cluster_counters, counter_keys
+from aerolog.tools.views.cluster_counters import VALUE_NAMES, value_name
 from aerolog.tools.views.counter_rates import Rates
 from aerolog.transport.errors import ConfigurationError
 
@@ -84,11 +85,14 @@ class _Columns:
         speed = f" {'per second':>16}" if self._rates else ""
         yield StyledLine(f"{'id':>5} {'value':>26}{speed}  label")
         ids, values, labels = snapshot.ids, snapshot.values, snapshot.labels
+        types = snapshot.type_ids
         for row in self._filters.rows(snapshot):
             if self._rates:
                 rate = None if rates is None else rates.per_second(ids[row])
                 speed = f" {rate:16,.0f}" if rate else " " * 17
-            yield f"{ids[row]:5d} {values[row]:26,d}{speed}  {labels[row]}"
+            name = value_name(types[row], values[row]) if types[row] in VALUE_NAMES else ""
+            named = f" [{name}]" if name else ""
+            yield f"{ids[row]:5d} {values[row]:26,d}{speed}  {labels[row]}{named}"
         self._previous = snapshot
 
 
@@ -138,7 +142,22 @@ def _fields(snapshot: CountersSnapshot, row: int) -> dict[str, Any]:
         fields["recording_id"] = recording.recording_id
         fields["session_id"] = recording.session_id
         fields["archive_id"] = recording.archive_id
+    else:
+        _add_cluster(fields, type_id, key)
     return fields
+
+
+def _add_cluster(fields: dict[str, Any], type_id: int, key: bytes) -> None:
+    cluster_id = cluster_counters.cluster_id_of(type_id, key)
+    if cluster_id is None:
+        return
+    fields["cluster_id"] = cluster_id
+    service_id = cluster_counters.service_id_of(type_id, key)
+    if service_id is not None:
+        fields["service_id"] = service_id
+    name = value_name(type_id, fields["value"])
+    if name:
+        fields["value_name"] = name
 
 
 def classic(

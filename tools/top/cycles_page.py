@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.tools.top import number_text
 from aerolog.tools.top.page import TextPage
 from aerolog.tools.top.text_lines import Line, Style, clean, fit, line
+from aerolog.tools.views import cluster_counters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +25,14 @@ _DRIVER_LONGEST: Final = (26, 28, 30, 32)
 _ARCHIVE_LONGEST: Final = 103
 _ARCHIVE_EXCEEDED: Final = 104
 _ARCHIVE_TRANSFERS: Final = (105, 108)
+#: Each followed by the type that counts those above a threshold -> what is behind the name.
+_CLUSTER_LONGEST: Final = {
+    cluster_counters.MODULE_MAX_CYCLE: "",
+    cluster_counters.SERVICE_MAX_CYCLE: "",
+    cluster_counters.MODULE_MAX_SNAPSHOT: " snapshot",
+    cluster_counters.SERVICE_MAX_SNAPSHOT: " snapshot",
+}
+_DOINGS: Final = frozenset((cluster_counters.MODULE_STATE, cluster_counters.NODE_ROLE))
 _ARCHIVE_ID: Final = re.compile(r" - archiveId=(-?\d+)")
 _THRESHOLD: Final = re.compile(r"threshold=(\S+)")
 
@@ -40,7 +49,7 @@ class Agent:
 
     Attributes:
         name: the beginning of the label of the agent's counter.
-        owner: ``driver``, or ``archive`` and its id.
+        owner: ``driver``, ``archive`` and its id, or ``cluster``, its id and what it does.
         longest_ns: the longest cycle since the process began.
         exceeded: cycles above the threshold, None where nobody counts them.
         threshold: in the short form of the label, empty when it does not say.
@@ -67,7 +76,7 @@ def agents_of(reading: Reading, oldest: Reading) -> list[Agent]:
     snapshot = reading.snapshot
     if snapshot is None:
         return []
-    agents = [*_of_driver(snapshot), *_of_archives(snapshot)]
+    agents = [*_of_driver(snapshot), *_of_archives(snapshot), *_of_clusters(snapshot)]
     ever = {one.agent: one for one in reading.cycles}
     past = {one.agent: one for one in oldest.cycles}
     return [_with_histogram(agent, ever, past) for agent in agents]
@@ -121,6 +130,31 @@ def _of_archives(snapshot: CountersSnapshot) -> Iterator[Agent]:
         yield Agent(
             name,
             owner,
+            snapshot.values[row],
+            None if other is None else snapshot.values[other],
+            "" if other is None else _threshold(snapshot.label(other)),
+        )
+
+
+def _of_clusters(snapshot: CountersSnapshot) -> Iterator[Agent]:
+    """Consensus modules and services: their cycles, and their snapshots."""
+    doings: dict[int | None, list[str]] = {}
+    for row in snapshot.rows_of(_DOINGS):
+        type_id, key = snapshot.type_ids[row], snapshot.key(row)
+        doing = cluster_counters.value_name(type_id, snapshot.values[row])
+        of = doings.setdefault(cluster_counters.cluster_id_of(type_id, key), [])
+        of.append(doing.lower().replace("_", " "))
+    exceeded = {
+        (snapshot.type_ids[row] - 1, snapshot.key(row)): row
+        for row in snapshot.rows_of({one + 1 for one in _CLUSTER_LONGEST})
+    }
+    for row in snapshot.rows_of(_CLUSTER_LONGEST):
+        type_id, key = snapshot.type_ids[row], snapshot.key(row)
+        cluster_id = cluster_counters.cluster_id_of(type_id, key)
+        other = exceeded.get((type_id, key))
+        yield Agent(
+            cluster_counters.component_of(type_id, key) + _CLUSTER_LONGEST[type_id],
+            ", ".join((f"cluster {cluster_id}", *filter(None, doings.get(cluster_id, ())))),
             snapshot.values[row],
             None if other is None else snapshot.values[other],
             "" if other is None else _threshold(snapshot.label(other)),

@@ -23,8 +23,17 @@ ELECTION_STATE: Final = 207
 BACKUP_STATE: Final = 208
 MODULE_ERRORS: Final = 212
 TIMED_OUT_CLIENTS: Final = 213
+INVALID_REQUESTS: Final = 214
 SERVICE_ERRORS: Final = 215
+MODULE_MAX_CYCLE: Final = 216
+MODULE_CYCLES_EXCEEDED: Final = 217
+SERVICE_MAX_CYCLE: Final = 218
+SERVICE_CYCLES_EXCEEDED: Final = 219
 NODE_TOGGLE: Final = 233
+MODULE_MAX_SNAPSHOT: Final = 234
+MODULE_SNAPSHOTS_EXCEEDED: Final = 235
+SERVICE_MAX_SNAPSHOT: Final = 236
+SERVICE_SNAPSHOTS_EXCEEDED: Final = 237
 ELECTION_COUNT: Final = 238
 LEADERSHIP_TERM: Final = 239
 SESSION: Final = 241
@@ -100,7 +109,15 @@ VALUE_NAMES: Final[Mapping[int, tuple[str, ...]]] = {
 OF_CLUSTERS: Final = frozenset(
     (200, 201, 202, 203, 205, 207, *range(212, 220), *range(233, 240), SESSION)
 )
-OF_SERVICES: Final = frozenset((215, 218, 219, 236, 237))
+OF_SERVICES: Final = frozenset(
+    (
+        SERVICE_ERRORS,
+        SERVICE_MAX_CYCLE,
+        SERVICE_CYCLES_EXCEEDED,
+        SERVICE_MAX_SNAPSHOT,
+        SERVICE_SNAPSHOTS_EXCEEDED,
+    )
+)
 _IDS: Final = struct.Struct("<ii")
 _RECOVERY: Final = struct.Struct("<qqqii")
 
@@ -128,10 +145,15 @@ def services_awaited(counter: Counter) -> int:
     return int(_RECOVERY.unpack_from(counter.key)[4])
 
 
-def component_name(counter: Counter) -> str:
+def component_of(type_id: int, key: bytes) -> str:
     """The component that a counter is of, in words."""
-    service_id = service_id_of(counter.type_id, counter.key)
+    service_id = service_id_of(type_id, key)
     return "consensus module" if service_id is None else f"service {service_id}"
+
+
+def component_name(counter: Counter) -> str:
+    """The same of a counter as a whole."""
+    return component_of(counter.type_id, counter.key)
 
 
 def cluster_id(counter: Counter) -> int:

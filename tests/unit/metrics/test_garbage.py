@@ -22,8 +22,12 @@ from aerolog.transport.memory.cnc_header import HEADER_LENGTH, CncHeader, CncLen
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 LENGTHS = CncLengths(1024 + 768, 1024 + 128, 512 * 4 * 32, 128 * 32, 4096)
-#: Types that say something of streams, clients, channels, recordings and archives.
-TYPES = (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 17, 19, 20, 100, 101, 103, 113)
+#: Types that say something of streams, clients, channels, recordings, archives and clusters.
+TYPES = (
+    *(0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 17, 19, 20),
+    *(100, 101, 103, 113),
+    *(200, 204, 207, 215, 217, 241),
+)
 
 
 def make_driver(folder: Path, chance: random.Random) -> None:

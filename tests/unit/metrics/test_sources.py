@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import time
 from typing import TYPE_CHECKING
 
@@ -151,6 +152,66 @@ def test_a_driver_that_goes_and_comes_back(home: Path) -> None:
         found = collect(exporter)
         assert state_of(found, "driver", directory) == (1, "alive")
         assert found["driver_sent_bytes_total"][str(directory),] == 5
+
+
+def test_clusters_of_a_driver(home: Path) -> None:
+    driver = Driver(home / "aeron")
+
+    def add(type_id: int, value: int, *ids: int) -> None:
+        driver.counters.allocate(
+            type_id, "of a cluster", struct.pack(f"<{len(ids)}i", *ids), value=value
+        )
+
+    for type_id, value in {
+        200: 1, 201: 2, 202: 1, 203: 4_096, 205: 3, 207: 17, 212: 1, 213: 2, 214: 5,
+        216: 10**9, 217: 4, 234: 2 * 10**9, 235: 6, 238: 7, 239: 8,
+    }.items():  # fmt: skip
+        add(type_id, value, 9)
+    for type_id, value in {215: 11, 218: 3 * 10**9, 219: 12, 236: 4 * 10**9, 237: 13}.items():
+        add(type_id, value, 9, 0)
+    for session_id in (1, 2):
+        driver.counters.allocate(241, "session", struct.pack("<iq", 9, session_id), value=1)
+    add(200, 99, 10)
+
+    with Exporter(MetricSources((str(home / "aeron"),))) as exporter:
+        found = collect(exporter)
+
+    def of(name: str) -> dict[tuple[str, ...], float]:
+        return {labels[1:]: value for labels, value in found[f"cluster_{name}"].items()}
+
+    assert of("module_state") == {("9", "active"): 1, ("10", "other"): 1}
+    assert of("node_role") == {("9", "leader"): 1}
+    assert of("election_state") == {("9", "closed"): 1}
+    assert of("control_toggle") == {("9", "neutral"): 1}
+    assert of("sessions") == {("9",): 2, ("10",): 0}
+    assert of("commit_position_bytes") == {("9",): 4_096}
+    assert of("leadership_term") == {("9",): 8}
+    assert of("elections_total") == {("9",): 7}
+    assert of("snapshots_total") == {("9",): 3}
+    assert of("client_timeouts_total") == {("9",): 2}
+    assert of("invalid_requests_total") == {("9",): 5}
+    module, service = ("9", "consensus module"), ("9", "service 0")
+    assert of("errors_total") == {module: 1, service: 11}
+    assert of("cycle_time_max_seconds") == {module: 1, service: 3}
+    assert of("cycle_time_exceeded_total") == {module: 4, service: 12}
+    assert of("snapshot_time_max_seconds") == {module: 2, service: 4}
+    assert of("snapshot_time_exceeded_total") == {module: 6, service: 13}
+
+
+def test_more_clusters_than_labels_share_one(home: Path) -> None:
+    driver = Driver(home / "aeron")
+    for cluster_id in range(3):
+        driver.counters.allocate(212, "Cluster Errors", struct.pack("<i", cluster_id), value=1)
+
+    with Exporter(MetricSources((str(home / "aeron"),), limit=1)) as exporter:
+        found = collect(exporter)
+
+    where = str(home / "aeron")
+    assert found["cluster_errors_total"] == {
+        (where, "0", "consensus module"): 1,
+        (where, "other", "other"): 2,
+    }
+    assert found["exporter_overflowed_label_sets"][where, "cluster components"] == 2
 
 
 def test_several_directories_in_one_process(home: Path, tmp_path: Path) -> None:

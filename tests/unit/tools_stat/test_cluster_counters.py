@@ -32,6 +32,12 @@ def test_the_types_are_those_of_module_and_service():
         assert getattr(seen, name) == getattr(module, name)
     assert seen.MODULE_ERRORS == module.ERRORS
     assert seen.SERVICE_ERRORS == service.ERRORS
+    for name in ("MAX_CYCLE", "CYCLES_EXCEEDED", "MAX_SNAPSHOT", "SNAPSHOTS_EXCEEDED"):
+        theirs = {"MAX_CYCLE": "MAX_CYCLE_TIME", "MAX_SNAPSHOT": "MAX_SNAPSHOT_TIME"}.get(
+            name, name.replace("CYCLES", "CYCLE_TIME").replace("SNAPSHOTS", "SNAPSHOT_TIME")
+        )
+        assert getattr(seen, f"MODULE_{name}") == getattr(module, theirs)
+        assert getattr(seen, f"SERVICE_{name}") == getattr(service, theirs)
     assert {
         service.ERRORS,
         service.MAX_CYCLE_TIME,

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -80,6 +81,34 @@ def test_counters_for_programs(aerolog, busy) -> None:
         "stream_id": 1001,
         "channel": "aeron:ipc",
     }
+
+
+def test_counters_of_clusters_name_their_values(aerolog, driver) -> None:
+    for type_id, label, value in (
+        (201, "Cluster node role - clusterId=9", 2),
+        (207, "Cluster election state - clusterId=9", 99),
+    ):
+        driver.counters.allocate(type_id, label, (9).to_bytes(4, "little"), value=value)
+    key = struct.pack("<ii", 9, 1)
+    driver.counters.allocate(215, "Cluster Container Errors - clusterId=9 serviceId=1", key)
+    wanted = ("--type", "^2", "--aeron-dir", driver.folder)
+
+    rows = [row.split("  ")[-1] for row in aerolog("stat", *wanted).out.splitlines()[2:]]
+    assert rows == [
+        "Cluster node role - clusterId=9 [LEADER]",
+        "Cluster election state - clusterId=9",
+        "Cluster Container Errors - clusterId=9 serviceId=1",
+    ]
+
+    told = json.loads(aerolog("stat", "--json", *wanted).out)["counters"]
+    names = ("cluster_id", "service_id", "value_name")
+    assert [{name: one[name] for name in names if name in one} for one in told] == [
+        {"cluster_id": 9, "value_name": "LEADER"},
+        {"cluster_id": 9},
+        {"cluster_id": 9, "service_id": 1},
+    ]
+    classic = aerolog("stat", "watch=false", "--classic", "--aeron-dir", driver.folder).out
+    assert "[LEADER]" not in classic
 
 
 def test_streams_say_what_limits_them(aerolog, busy) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -239,6 +241,26 @@ def test_agents_are_found_with_their_thresholds_and_archives() -> None:
         ("archive-conductor", "archive 9", 77, 4, "2s"),
         ("archive-recorder", "archive 9", 77, 4, "2s"),
         ("archive-recorder write", "archive 9", 8, None, ""),
+    ]
+
+
+def test_modules_and_services_are_agents_of_their_clusters() -> None:
+    driver = MadeUpDriver()
+    module, service = struct.pack("<i", 9), struct.pack("<ii", 9, 0)
+    driver.add(MadeUpCounter(200, "Consensus Module state - clusterId=9", module, 1))
+    driver.add(MadeUpCounter(201, "Cluster node role - clusterId=9", module, 2))
+    for type_id, key, value in ((216, module, 77), (218, service, 88), (236, service, 99)):
+        driver.add(MadeUpCounter(type_id, "max", key, value))
+        driver.add(MadeUpCounter(type_id + 1, "exceeded count: threshold=1s", key, 4))
+    reading = driver.look()
+    found = [
+        (one.name, one.owner, one.longest_ns, one.exceeded, one.threshold)
+        for one in agents_of(reading, reading)[4:]
+    ]
+    assert found == [
+        ("consensus module", "cluster 9, active, leader", 77, 4, "1s"),
+        ("service 0", "cluster 9, active, leader", 88, 4, "1s"),
+        ("service 0 snapshot", "cluster 9, active, leader", 99, 4, "1s"),
     ]
 
 

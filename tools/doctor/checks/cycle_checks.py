@@ -31,8 +31,14 @@ _QUEUES: Final = (
 _ARCHIVE_MAX_CYCLE, _ARCHIVE_EXCEEDED = 103, 104
 _ARCHIVE_WRITE, _ARCHIVE_READ = 105, 108
 #: Types of the longest duration and of how many passed the threshold (spec cluster 23).
-_CLUSTER_CYCLES: Final = ((216, 217), (218, 219))
-_CLUSTER_SNAPSHOTS: Final = ((234, 235), (236, 237))
+_CLUSTER_CYCLES: Final = (
+    (cluster_counters.MODULE_MAX_CYCLE, cluster_counters.MODULE_CYCLES_EXCEEDED),
+    (cluster_counters.SERVICE_MAX_CYCLE, cluster_counters.SERVICE_CYCLES_EXCEEDED),
+)
+_CLUSTER_SNAPSHOTS: Final = (
+    (cluster_counters.MODULE_MAX_SNAPSHOT, cluster_counters.MODULE_SNAPSHOTS_EXCEEDED),
+    (cluster_counters.SERVICE_MAX_SNAPSHOT, cluster_counters.SERVICE_SNAPSHOTS_EXCEEDED),
+)
 _SLOW_IO_NS: Final = 100_000_000
 _THRESHOLD: Final = re.compile(r"threshold=(\d+)(ns|us|ms|s)")
 _UNIT_NS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
