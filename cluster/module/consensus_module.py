@@ -11,10 +11,11 @@ from aerolog.archive.client.aeron_archive import SteppedArchive
 from aerolog.archive.service.conductor.conductor_agent import cycle_tracker
 from aerolog.archive.service.reporter import Reporter
 from aerolog.archive.service.session_table import Doorbell
+from aerolog.cluster.counter_types import ModuleState
 from aerolog.cluster.files import ClusterMarkFile, NodeStateFile, RecordingLog
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.access import authenticator_of, authorisation_of
-from aerolog.cluster.module.counters import ModuleCounters, ModuleState
+from aerolog.cluster.module.counters import ModuleCounters
 from aerolog.cluster.module.module_agent import ModuleAgent
 from aerolog.cluster.module.module_context import ModuleContext
 from aerolog.cluster.protocol import NULL_VALUE, ClusterComponentType, MarkFileHeader

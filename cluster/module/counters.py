@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import struct
-from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from aerolog._version import __version__
+from aerolog.cluster import counter_types
 from aerolog.cluster.module import properties as p
 from aerolog.transport.config.values import format_duration
 from aerolog.transport.errors import ConfigurationError
@@ -20,60 +20,9 @@ if TYPE_CHECKING:
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.client_counters import Counter
 
-MODULE_STATE: Final = 200
-NODE_ROLE: Final = 201
-CONTROL_TOGGLE: Final = 202
-COMMIT_POSITION: Final = 203
-RECOVERY_STATE: Final = 204
-SNAPSHOT_COUNT: Final = 205
-ELECTION_STATE: Final = 207
-ERRORS: Final = 212
-TIMED_OUT_CLIENTS: Final = 213
-MAX_CYCLE_TIME: Final = 216
-CYCLE_TIME_EXCEEDED: Final = 217
-NODE_TOGGLE: Final = 233
-MAX_SNAPSHOT_TIME: Final = 234
-SNAPSHOT_TIME_EXCEEDED: Final = 235
-ELECTION_COUNT: Final = 238
-LEADERSHIP_TERM: Final = 239
-SESSION: Final = 241
-
 _CLUSTER_KEY = struct.Struct("<i")
 _RECOVERY_KEY = struct.Struct("<qqqii")
 _SESSION_KEY = struct.Struct("<iq")
-
-
-class ModuleState(IntEnum):
-    """What the module does, the value of its state counter (spec cluster 19)."""
-
-    INIT = 0
-    ACTIVE = 1
-    SUSPENDED = 2
-    SNAPSHOT = 3
-    QUITTING = 4
-    TERMINATING = 5
-    CLOSED = 6
-
-
-class Role(IntEnum):
-    """What the node is in its cluster, the value of the role counter."""
-
-    FOLLOWER = 0
-    CANDIDATE = 1
-    LEADER = 2
-
-
-class Toggle(IntEnum):
-    """What an operator asks of the cluster, the value of the control toggle."""
-
-    INACTIVE = 0
-    NEUTRAL = 1
-    SUSPEND = 2
-    RESUME = 3
-    SNAPSHOT = 4
-    SHUTDOWN = 5
-    ABORT = 6
-    STANDBY_SNAPSHOT = 7
 
 
 class ModuleCounters:
@@ -94,9 +43,9 @@ class ModuleCounters:
         self._suffix = f" - clusterId={cluster_id}"
         self._key = _CLUSTER_KEY.pack(cluster_id)
         for info in aeron.counters.infos():
-            if info.type_id != MODULE_STATE or info.key[:4] != self._key:
+            if info.type_id != counter_types.MODULE_STATE or info.key[:4] != self._key:
                 continue
-            if info.value != ModuleState.CLOSED:
+            if info.value != counter_types.ModuleState.CLOSED:
                 raise ConfigurationError(
                     f"existing consensus module detected for clusterId={cluster_id}: give this one"
                     " another aeron.cluster.id, or another driver"
@@ -104,24 +53,35 @@ class ModuleCounters:
         self._own: list[Counter] = []
         threshold = format_duration(config[p.CYCLE_THRESHOLD])
         slow = format_duration(config[p.SNAPSHOT_THRESHOLD])
-        self.errors = self._add(ERRORS, "Cluster Errors", f" version={__version__}")
-        self.state = self._add(MODULE_STATE, "Consensus Module state")
-        self.election_state = self._add(ELECTION_STATE, "Cluster election state")
-        self.election_count = self._add(ELECTION_COUNT, "Cluster election count")
-        self.leadership_term = self._add(LEADERSHIP_TERM, "Cluster leadership term id")
-        self.role = self._add(NODE_ROLE, "Cluster node role")
-        self.commit_position = self._add(COMMIT_POSITION, "Cluster commit-pos:")
-        self.toggle = self._add(CONTROL_TOGGLE, "Cluster control toggle")
-        self.node_toggle = self._add(NODE_TOGGLE, "Node control toggle")
-        self.snapshots = self._add(SNAPSHOT_COUNT, "Cluster snapshot count")
-        self.timed_out_clients = self._add(TIMED_OUT_CLIENTS, "Cluster timed out client count")
-        self.max_cycle_time = self._add(MAX_CYCLE_TIME, "Cluster max cycle time in ns")
-        self.cycle_time_exceeded = self._add(
-            CYCLE_TIME_EXCEEDED, f"Cluster work cycle time exceeded count: threshold={threshold}"
+        self.errors = self._add(
+            counter_types.MODULE_ERRORS, "Cluster Errors", f" version={__version__}"
         )
-        self.max_snapshot_time = self._add(MAX_SNAPSHOT_TIME, "Total max snapshot duration in ns")
+        self.state = self._add(counter_types.MODULE_STATE, "Consensus Module state")
+        self.election_state = self._add(counter_types.ELECTION_STATE, "Cluster election state")
+        self.election_count = self._add(counter_types.ELECTION_COUNT, "Cluster election count")
+        self.leadership_term = self._add(
+            counter_types.LEADERSHIP_TERM, "Cluster leadership term id"
+        )
+        self.role = self._add(counter_types.NODE_ROLE, "Cluster node role")
+        self.commit_position = self._add(counter_types.COMMIT_POSITION, "Cluster commit-pos:")
+        self.toggle = self._add(counter_types.CONTROL_TOGGLE, "Cluster control toggle")
+        self.node_toggle = self._add(counter_types.NODE_TOGGLE, "Node control toggle")
+        self.snapshots = self._add(counter_types.SNAPSHOT_COUNT, "Cluster snapshot count")
+        self.timed_out_clients = self._add(
+            counter_types.TIMED_OUT_CLIENTS, "Cluster timed out client count"
+        )
+        self.max_cycle_time = self._add(
+            counter_types.MODULE_MAX_CYCLE, "Cluster max cycle time in ns"
+        )
+        self.cycle_time_exceeded = self._add(
+            counter_types.MODULE_CYCLES_EXCEEDED,
+            f"Cluster work cycle time exceeded count: threshold={threshold}",
+        )
+        self.max_snapshot_time = self._add(
+            counter_types.MODULE_MAX_SNAPSHOT, "Total max snapshot duration in ns"
+        )
         self.snapshot_time_exceeded = self._add(
-            SNAPSHOT_TIME_EXCEEDED,
+            counter_types.MODULE_SNAPSHOTS_EXCEEDED,
             f"Total max snapshot duration exceeded count: threshold={slow}",
         )
 
@@ -139,7 +99,7 @@ class ModuleCounters:
         module that has ended.
         """
         if not self.state.closed:
-            self.state.value = ModuleState.CLOSED
+            self.state.value = counter_types.ModuleState.CLOSED
         for counter in self._own:
             counter.close()
 
@@ -161,7 +121,7 @@ class ModuleCounters:
             f"Cluster recovery: leadershipTermId={leadership_term_id} logPosition={log_position}"
             f" clusterId={self.cluster_id}"
         )
-        return self._aeron.add_counter(RECOVERY_STATE, label, key)
+        return self._aeron.add_counter(counter_types.RECOVERY_STATE, label, key)
 
     def add_session(
         self, session_id: int, client_info: str, identity: str, image_session_id: int
@@ -170,4 +130,4 @@ class ModuleCounters:
         end = f" sourceIdentity={identity} sessionId={image_session_id}{self._suffix}"
         label = f"cluster-session: {client_info}"[: MAX_LABEL_LENGTH - len(end)] + end
         key = _SESSION_KEY.pack(self.cluster_id, session_id)[:MAX_KEY_LENGTH]
-        return self._aeron.add_counter_async(SESSION, label, key)
+        return self._aeron.add_counter_async(counter_types.SESSION, label, key)

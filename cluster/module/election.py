@@ -6,15 +6,14 @@ and opens the log. The states are those of the reference, whose tools read them 
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client.recording_position import find_by_session
 from aerolog.archive.protocol import SourceLocation
+from aerolog.cluster.counter_types import ElectionState, Role
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import CandidateTerm, EntryType, LogEntry
 from aerolog.cluster.module import properties as p
-from aerolog.cluster.module.counters import Role
 from aerolog.cluster.module.log_publisher import LogPublisher
 from aerolog.cluster.module.snapshots import added
 from aerolog.cluster.module.steady_agent import pass_over_messages
@@ -40,29 +39,6 @@ _MAX_POSITION: Final = 2**63 - 1
 _REPLAY_LIMIT: Final = 10_000
 _INITIAL_TERM_ID: Final = 0
 _DEFAULT_TERM_LENGTH: Final = "64m"
-
-
-class ElectionState(IntEnum):
-    """Where an election is, the value of its counter."""
-
-    INIT = 0
-    CANVASS = 1
-    NOMINATE = 2
-    CANDIDATE_BALLOT = 3
-    FOLLOWER_BALLOT = 4
-    LEADER_LOG_REPLICATION = 5
-    LEADER_REPLAY = 6
-    LEADER_INIT = 7
-    LEADER_READY = 8
-    FOLLOWER_LOG_REPLICATION = 9
-    FOLLOWER_REPLAY = 10
-    FOLLOWER_CATCHUP_INIT = 11
-    FOLLOWER_CATCHUP_AWAIT = 12
-    FOLLOWER_CATCHUP = 13
-    FOLLOWER_LOG_INIT = 14
-    FOLLOWER_LOG_AWAIT = 15
-    FOLLOWER_READY = 16
-    CLOSED = 17
 
 
 class Election:

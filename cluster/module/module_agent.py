@@ -6,10 +6,10 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.service.conductor.conductor_agent import sharpen_timer
+from aerolog.cluster.counter_types import ModuleState, Role, Toggle
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import EntryType, LogEntry, plan_recovery
 from aerolog.cluster.module import properties as p
-from aerolog.cluster.module.counters import ModuleState, Role, Toggle
 from aerolog.cluster.module.election import Election
 from aerolog.cluster.module.replicated_state import ReplicatedState
 from aerolog.cluster.module.services import Services

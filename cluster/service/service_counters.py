@@ -6,18 +6,13 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from aerolog._version import __version__
+from aerolog.cluster import counter_types
 from aerolog.transport.config.values import format_duration
 
 if TYPE_CHECKING:
     from aerolog.cluster.service.options import ServiceContainerOptions
     from aerolog.transport.client import Aeron
     from aerolog.transport.client.client_counters import Counter
-
-ERRORS: Final = 215
-MAX_CYCLE_TIME: Final = 218
-CYCLE_TIME_EXCEEDED: Final = 219
-MAX_SNAPSHOT_TIME: Final = 236
-SNAPSHOT_TIME_EXCEEDED: Final = 237
 
 _KEY: Final = struct.Struct("<ii")
 
@@ -40,17 +35,21 @@ class ServiceCounters:
         def add(type_id: int, text: str, end: str = "") -> Counter:
             return aeron.add_counter(type_id, f"{text}{suffix}{end}", key)
 
-        self.errors = add(ERRORS, "Cluster Container Errors", f" version={__version__}")
-        self.max_cycle_time = add(MAX_CYCLE_TIME, "Cluster container max cycle time in ns")
+        self.errors = add(
+            counter_types.SERVICE_ERRORS, "Cluster Container Errors", f" version={__version__}"
+        )
+        self.max_cycle_time = add(
+            counter_types.SERVICE_MAX_CYCLE, "Cluster container max cycle time in ns"
+        )
         self.cycle_time_exceeded = add(
-            CYCLE_TIME_EXCEEDED,
+            counter_types.SERVICE_CYCLES_EXCEEDED,
             f"Cluster container work cycle time exceeded count: threshold={slow_cycle}",
         )
         self._max_snapshot_time = add(
-            MAX_SNAPSHOT_TIME, "Clustered service max snapshot duration in ns"
+            counter_types.SERVICE_MAX_SNAPSHOT, "Clustered service max snapshot duration in ns"
         )
         self._snapshot_time_exceeded = add(
-            SNAPSHOT_TIME_EXCEEDED,
+            counter_types.SERVICE_SNAPSHOTS_EXCEEDED,
             f"Clustered service max snapshot duration exceeded count: threshold={slow_snapshot}",
         )
         self._threshold_ns = options.service_snapshot_threshold

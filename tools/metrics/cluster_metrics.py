@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from aerolog.cluster import counter_types
 from aerolog.tools.metrics.samples import OTHER, Bound
 from aerolog.tools.views import cluster_counters
 
@@ -15,34 +16,34 @@ _NS: Final = 1e-9
 
 #: Type of a counter -> metric of a cluster, whose further label names the value.
 _STATES: Final[dict[int, str]] = {
-    cluster_counters.MODULE_STATE: "cluster_module_state",
-    cluster_counters.NODE_ROLE: "cluster_node_role",
-    cluster_counters.ELECTION_STATE: "cluster_election_state",
-    cluster_counters.CONTROL_TOGGLE: "cluster_control_toggle",
+    counter_types.MODULE_STATE: "cluster_module_state",
+    counter_types.NODE_ROLE: "cluster_node_role",
+    counter_types.ELECTION_STATE: "cluster_election_state",
+    counter_types.CONTROL_TOGGLE: "cluster_control_toggle",
 }
 #: Type of a counter -> metric of a cluster.
 _OF_CLUSTERS: Final[dict[int, str]] = {
-    cluster_counters.COMMIT_POSITION: "cluster_commit_position_bytes",
-    cluster_counters.LEADERSHIP_TERM: "cluster_leadership_term",
-    cluster_counters.ELECTION_COUNT: "cluster_elections_total",
-    cluster_counters.SNAPSHOT_COUNT: "cluster_snapshots_total",
-    cluster_counters.TIMED_OUT_CLIENTS: "cluster_client_timeouts_total",
-    cluster_counters.INVALID_REQUESTS: "cluster_invalid_requests_total",
+    counter_types.COMMIT_POSITION: "cluster_commit_position_bytes",
+    counter_types.LEADERSHIP_TERM: "cluster_leadership_term",
+    counter_types.ELECTION_COUNT: "cluster_elections_total",
+    counter_types.SNAPSHOT_COUNT: "cluster_snapshots_total",
+    counter_types.TIMED_OUT_CLIENTS: "cluster_client_timeouts_total",
+    counter_types.INVALID_REQUESTS: "cluster_invalid_requests_total",
 }
 #: Type of a counter -> metric of a module or a service, and its unit in that of the counter.
 _OF_COMPONENTS: Final[dict[int, tuple[str, float]]] = {
-    cluster_counters.MODULE_ERRORS: ("cluster_errors_total", 1),
-    cluster_counters.SERVICE_ERRORS: ("cluster_errors_total", 1),
-    cluster_counters.MODULE_MAX_CYCLE: ("cluster_cycle_time_max_seconds", _NS),
-    cluster_counters.SERVICE_MAX_CYCLE: ("cluster_cycle_time_max_seconds", _NS),
-    cluster_counters.MODULE_CYCLES_EXCEEDED: ("cluster_cycle_time_exceeded_total", 1),
-    cluster_counters.SERVICE_CYCLES_EXCEEDED: ("cluster_cycle_time_exceeded_total", 1),
-    cluster_counters.MODULE_MAX_SNAPSHOT: ("cluster_snapshot_time_max_seconds", _NS),
-    cluster_counters.SERVICE_MAX_SNAPSHOT: ("cluster_snapshot_time_max_seconds", _NS),
-    cluster_counters.MODULE_SNAPSHOTS_EXCEEDED: ("cluster_snapshot_time_exceeded_total", 1),
-    cluster_counters.SERVICE_SNAPSHOTS_EXCEEDED: ("cluster_snapshot_time_exceeded_total", 1),
+    counter_types.MODULE_ERRORS: ("cluster_errors_total", 1),
+    counter_types.SERVICE_ERRORS: ("cluster_errors_total", 1),
+    counter_types.MODULE_MAX_CYCLE: ("cluster_cycle_time_max_seconds", _NS),
+    counter_types.SERVICE_MAX_CYCLE: ("cluster_cycle_time_max_seconds", _NS),
+    counter_types.MODULE_CYCLES_EXCEEDED: ("cluster_cycle_time_exceeded_total", 1),
+    counter_types.SERVICE_CYCLES_EXCEEDED: ("cluster_cycle_time_exceeded_total", 1),
+    counter_types.MODULE_MAX_SNAPSHOT: ("cluster_snapshot_time_max_seconds", _NS),
+    counter_types.SERVICE_MAX_SNAPSHOT: ("cluster_snapshot_time_max_seconds", _NS),
+    counter_types.MODULE_SNAPSHOTS_EXCEEDED: ("cluster_snapshot_time_exceeded_total", 1),
+    counter_types.SERVICE_SNAPSHOTS_EXCEEDED: ("cluster_snapshot_time_exceeded_total", 1),
 }
-_TYPES: Final = frozenset((*_STATES, *_OF_CLUSTERS, *_OF_COMPONENTS, cluster_counters.SESSION))
+_TYPES: Final = frozenset((*_STATES, *_OF_CLUSTERS, *_OF_COMPONENTS, counter_types.SESSION))
 
 
 class ClusterMetrics:
@@ -89,5 +90,5 @@ class ClusterMetrics:
             samples.add(_OF_CLUSTERS[type_id], max(value, 0), *where)
         else:
             samples.add("cluster_sessions", 1, *where)
-        if type_id == cluster_counters.MODULE_STATE:
+        if type_id == counter_types.MODULE_STATE:
             samples.add("cluster_sessions", 0, *where)

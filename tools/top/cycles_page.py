@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from aerolog.cluster import counter_types
 from aerolog.tools.top import number_text
 from aerolog.tools.top.page import TextPage
 from aerolog.tools.top.text_lines import Line, Style, clean, fit, line
@@ -27,12 +28,12 @@ _ARCHIVE_EXCEEDED: Final = 104
 _ARCHIVE_TRANSFERS: Final = (105, 108)
 #: Each followed by the type that counts those above a threshold -> what is behind the name.
 _CLUSTER_LONGEST: Final = {
-    cluster_counters.MODULE_MAX_CYCLE: "",
-    cluster_counters.SERVICE_MAX_CYCLE: "",
-    cluster_counters.MODULE_MAX_SNAPSHOT: " snapshot",
-    cluster_counters.SERVICE_MAX_SNAPSHOT: " snapshot",
+    counter_types.MODULE_MAX_CYCLE: "",
+    counter_types.SERVICE_MAX_CYCLE: "",
+    counter_types.MODULE_MAX_SNAPSHOT: " snapshot",
+    counter_types.SERVICE_MAX_SNAPSHOT: " snapshot",
 }
-_DOINGS: Final = frozenset((cluster_counters.MODULE_STATE, cluster_counters.NODE_ROLE))
+_DOINGS: Final = frozenset((counter_types.MODULE_STATE, counter_types.NODE_ROLE))
 _ARCHIVE_ID: Final = re.compile(r" - archiveId=(-?\d+)")
 _THRESHOLD: Final = re.compile(r"threshold=(\S+)")
 

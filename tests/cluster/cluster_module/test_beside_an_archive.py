@@ -15,9 +15,9 @@ from peer.cluster_node import Node, free_ports, java_service
 from peer.process import ServerProcess
 
 from aerolog.cluster.client import AeronCluster
+from aerolog.cluster.counter_types import ModuleState
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.module.consensus_module import ConsensusModule
-from aerolog.cluster.module.counters import ModuleState
 from aerolog.cluster.service import ServiceContainer
 from aerolog.transport.client import Aeron
 from aerolog.transport.config.sources import Properties

@@ -1,47 +1,48 @@
-"""Names for the values of clusters' counters: those of the module itself."""
+"""Names for the values of clusters' counters, and whose they are."""
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
-from aerolog.cluster.module import counters as module
-from aerolog.cluster.module.election import ElectionState
-from aerolog.cluster.service import service_counters as service
+from aerolog.cluster import counter_types
 from aerolog.tools.views import cluster_counters as seen
+
+KEY = struct.pack("<ii", 9, 3)
 
 
 @pytest.mark.parametrize(
     ("type_id", "states"),
     [
-        (module.MODULE_STATE, module.ModuleState),
-        (module.NODE_ROLE, module.Role),
-        (module.CONTROL_TOGGLE, module.Toggle),
-        (module.ELECTION_STATE, ElectionState),
+        (counter_types.MODULE_STATE, counter_types.ModuleState),
+        (counter_types.NODE_ROLE, counter_types.Role),
+        (counter_types.CONTROL_TOGGLE, counter_types.Toggle),
+        (counter_types.ELECTION_STATE, counter_types.ElectionState),
+        (counter_types.BACKUP_STATE, counter_types.BackupState),
+        (counter_types.NODE_TOGGLE, counter_types.NodeToggle),
     ],
 )
-def test_the_names_are_those_of_the_module(type_id, states):
-    assert {state.value: seen.value_name(type_id, state) for state in states} == {
-        state.value: state.name for state in states
-    }
+def test_each_value_has_its_name(type_id, states):
+    assert [state.value for state in states] == list(range(len(states)))
+    assert [seen.value_name(type_id, state) for state in states] == [one.name for one in states]
     assert seen.value_name(type_id, len(states)) == ""
     assert seen.value_name(type_id, -1) == ""
 
 
-def test_the_types_are_those_of_module_and_service():
-    for name in ("MODULE_STATE", "NODE_ROLE", "CONTROL_TOGGLE", "ELECTION_STATE", "SESSION"):
-        assert getattr(seen, name) == getattr(module, name)
-    assert seen.MODULE_ERRORS == module.ERRORS
-    assert seen.SERVICE_ERRORS == service.ERRORS
-    for name in ("MAX_CYCLE", "CYCLES_EXCEEDED", "MAX_SNAPSHOT", "SNAPSHOTS_EXCEEDED"):
-        theirs = {"MAX_CYCLE": "MAX_CYCLE_TIME", "MAX_SNAPSHOT": "MAX_SNAPSHOT_TIME"}.get(
-            name, name.replace("CYCLES", "CYCLE_TIME").replace("SNAPSHOTS", "SNAPSHOT_TIME")
+def test_counters_without_states_have_no_names():
+    assert seen.value_name(counter_types.COMMIT_POSITION, 1) == ""
+    assert seen.value_name(1, 1) == ""
+
+
+def test_keys_say_whose_a_counter_is():
+    for type_id in counter_types.OF_CLUSTERS:
+        assert seen.cluster_id_of(type_id, KEY) == 9
+        is_service = type_id in counter_types.OF_SERVICES
+        assert seen.service_id_of(type_id, KEY) == (3 if is_service else None)
+        assert seen.component_of(type_id, KEY) == (
+            "service 3" if is_service else "consensus module"
         )
-        assert getattr(seen, f"MODULE_{name}") == getattr(module, theirs)
-        assert getattr(seen, f"SERVICE_{name}") == getattr(service, theirs)
-    assert {
-        service.ERRORS,
-        service.MAX_CYCLE_TIME,
-        service.CYCLE_TIME_EXCEEDED,
-        service.MAX_SNAPSHOT_TIME,
-        service.SNAPSHOT_TIME_EXCEEDED,
-    } == seen.OF_SERVICES
+    recovery = struct.pack("<qqqii", -1, 0, 0, 9, 2)
+    assert seen.cluster_id_of(counter_types.RECOVERY_STATE, recovery) == 9
+    assert seen.cluster_id_of(1, KEY) is None

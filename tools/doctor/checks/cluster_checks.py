@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from aerolog.cluster import counter_types
 from aerolog.cluster.files.layout import MARK_VERSION
 from aerolog.tools.doctor.checks.process_checks import LifeKinds, is_same_folder, life_of
 from aerolog.tools.doctor.findings import Area, Kind, Severity
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from aerolog.tools.doctor.system_snapshot import Case, ComponentMark
 
 _FAILED_START: Final = -1
-_ENDED: Final = len(cluster_counters.ELECTION_STATES) - 1
+_ENDED: Final = counter_types.ElectionState.CLOSED
 
 UNREADABLE = Kind(
     "cluster-unreadable",
@@ -225,7 +226,7 @@ def modules_work(case: Case) -> Iterator[Finding]:
     driver = case.driver
     if driver is None or not driver.is_alive(case.now.now_ms):
         return
-    for counter in driver.of_type(cluster_counters.MODULE_STATE):
+    for counter in driver.of_type(counter_types.MODULE_STATE):
         state = cluster_counters.value_name(counter.type_id, counter.value)
         where = f"cluster {cluster_id(counter)}"
         if state == "SUSPENDED":
@@ -235,9 +236,9 @@ def modules_work(case: Case) -> Iterator[Finding]:
     before = case.driver_before
     earlier = {
         (one.id, one.registration_id): one.value
-        for one in (before.of_type(cluster_counters.ELECTION_STATE) if before else ())
+        for one in (before.of_type(counter_types.ELECTION_STATE) if before else ())
     }
-    for counter in driver.of_type(cluster_counters.ELECTION_STATE):
+    for counter in driver.of_type(counter_types.ELECTION_STATE):
         was = earlier.get((counter.id, counter.registration_id), _ENDED)
         if was == counter.value != _ENDED:
             state = cluster_counters.value_name(counter.type_id, counter.value)
@@ -252,9 +253,9 @@ def _services_join(case: Case) -> Iterator[Finding]:
     assert driver is not None
     there = {
         (cluster_id(one), cluster_counters.service_id_of(one.type_id, one.key))
-        for one in driver.of_type(cluster_counters.SERVICE_ERRORS)
+        for one in driver.of_type(counter_types.SERVICE_ERRORS)
     }
-    for counter in driver.of_type(cluster_counters.RECOVERY_STATE):
+    for counter in driver.of_type(counter_types.RECOVERY_STATE):
         count = cluster_counters.services_awaited(counter)
         whose = cluster_id(counter)
         missing = [f"service {one}" for one in range(count) if (whose, one) not in there]
@@ -270,9 +271,9 @@ def counts_stand(case: Case) -> Iterator[Finding]:
     if driver is None:
         return
     for kind, type_id in (
-        (ERRORS, cluster_counters.MODULE_ERRORS),
-        (ERRORS, cluster_counters.SERVICE_ERRORS),
-        (TIMED_OUT, cluster_counters.TIMED_OUT_CLIENTS),
+        (ERRORS, counter_types.MODULE_ERRORS),
+        (ERRORS, counter_types.SERVICE_ERRORS),
+        (TIMED_OUT, counter_types.TIMED_OUT_CLIENTS),
     ):
         for counter in driver.of_type(type_id):
             if counter.value > 0:

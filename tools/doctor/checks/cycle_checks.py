@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from aerolog.cluster import counter_types
 from aerolog.tools.doctor.findings import Area, Kind, Severity
 from aerolog.tools.views import cluster_counters
 
@@ -32,12 +33,12 @@ _ARCHIVE_MAX_CYCLE, _ARCHIVE_EXCEEDED = 103, 104
 _ARCHIVE_WRITE, _ARCHIVE_READ = 105, 108
 #: Types of the longest duration and of how many passed the threshold (spec cluster 23).
 _CLUSTER_CYCLES: Final = (
-    (cluster_counters.MODULE_MAX_CYCLE, cluster_counters.MODULE_CYCLES_EXCEEDED),
-    (cluster_counters.SERVICE_MAX_CYCLE, cluster_counters.SERVICE_CYCLES_EXCEEDED),
+    (counter_types.MODULE_MAX_CYCLE, counter_types.MODULE_CYCLES_EXCEEDED),
+    (counter_types.SERVICE_MAX_CYCLE, counter_types.SERVICE_CYCLES_EXCEEDED),
 )
 _CLUSTER_SNAPSHOTS: Final = (
-    (cluster_counters.MODULE_MAX_SNAPSHOT, cluster_counters.MODULE_SNAPSHOTS_EXCEEDED),
-    (cluster_counters.SERVICE_MAX_SNAPSHOT, cluster_counters.SERVICE_SNAPSHOTS_EXCEEDED),
+    (counter_types.MODULE_MAX_SNAPSHOT, counter_types.MODULE_SNAPSHOTS_EXCEEDED),
+    (counter_types.SERVICE_MAX_SNAPSHOT, counter_types.SERVICE_SNAPSHOTS_EXCEEDED),
 )
 _SLOW_IO_NS: Final = 100_000_000
 _THRESHOLD: Final = re.compile(r"threshold=(\d+)(ns|us|ms|s)")

@@ -1,0 +1,126 @@
+"""Types of a cluster's counters, and the values of those that are states (spec cluster 19, 23).
+
+Tools read them without the module and its messages, which take long to import.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+MODULE_STATE: Final = 200
+NODE_ROLE: Final = 201
+CONTROL_TOGGLE: Final = 202
+COMMIT_POSITION: Final = 203
+RECOVERY_STATE: Final = 204
+SNAPSHOT_COUNT: Final = 205
+ELECTION_STATE: Final = 207
+BACKUP_STATE: Final = 208
+MODULE_ERRORS: Final = 212
+TIMED_OUT_CLIENTS: Final = 213
+INVALID_REQUESTS: Final = 214
+SERVICE_ERRORS: Final = 215
+MODULE_MAX_CYCLE: Final = 216
+MODULE_CYCLES_EXCEEDED: Final = 217
+SERVICE_MAX_CYCLE: Final = 218
+SERVICE_CYCLES_EXCEEDED: Final = 219
+NODE_TOGGLE: Final = 233
+MODULE_MAX_SNAPSHOT: Final = 234
+MODULE_SNAPSHOTS_EXCEEDED: Final = 235
+SERVICE_MAX_SNAPSHOT: Final = 236
+SERVICE_SNAPSHOTS_EXCEEDED: Final = 237
+ELECTION_COUNT: Final = 238
+LEADERSHIP_TERM: Final = 239
+SESSION: Final = 241
+
+#: Types whose key begins with the cluster's id, and those of services, whose id follows.
+OF_CLUSTERS: Final = frozenset(
+    (200, 201, 202, 203, 205, 207, *range(212, 220), *range(233, 240), SESSION)
+)
+OF_SERVICES: Final = frozenset(
+    (
+        SERVICE_ERRORS,
+        SERVICE_MAX_CYCLE,
+        SERVICE_CYCLES_EXCEEDED,
+        SERVICE_MAX_SNAPSHOT,
+        SERVICE_SNAPSHOTS_EXCEEDED,
+    )
+)
+
+
+class ModuleState(IntEnum):
+    """What the module does, the value of its state counter (spec cluster 19)."""
+
+    INIT = 0
+    ACTIVE = 1
+    SUSPENDED = 2
+    SNAPSHOT = 3
+    QUITTING = 4
+    TERMINATING = 5
+    CLOSED = 6
+
+
+class Role(IntEnum):
+    """What the node is in its cluster, the value of the role counter."""
+
+    FOLLOWER = 0
+    CANDIDATE = 1
+    LEADER = 2
+
+
+class Toggle(IntEnum):
+    """What an operator asks of the cluster, the value of the control toggle."""
+
+    INACTIVE = 0
+    NEUTRAL = 1
+    SUSPEND = 2
+    RESUME = 3
+    SNAPSHOT = 4
+    SHUTDOWN = 5
+    ABORT = 6
+    STANDBY_SNAPSHOT = 7
+
+
+class ElectionState(IntEnum):
+    """Where an election is, the value of its counter."""
+
+    INIT = 0
+    CANVASS = 1
+    NOMINATE = 2
+    CANDIDATE_BALLOT = 3
+    FOLLOWER_BALLOT = 4
+    LEADER_LOG_REPLICATION = 5
+    LEADER_REPLAY = 6
+    LEADER_INIT = 7
+    LEADER_READY = 8
+    FOLLOWER_LOG_REPLICATION = 9
+    FOLLOWER_REPLAY = 10
+    FOLLOWER_CATCHUP_INIT = 11
+    FOLLOWER_CATCHUP_AWAIT = 12
+    FOLLOWER_CATCHUP = 13
+    FOLLOWER_LOG_INIT = 14
+    FOLLOWER_LOG_AWAIT = 15
+    FOLLOWER_READY = 16
+    CLOSED = 17
+
+
+class BackupState(IntEnum):
+    """What a cluster backup does."""
+
+    BACKUP_QUERY = 0
+    SNAPSHOT_RETRIEVE = 1
+    LIVE_LOG_RECORD = 2
+    LIVE_LOG_REPLAY = 3
+    UPDATE_RECORDING_LOG = 4
+    BACKING_UP = 5
+    RESET_BACKUP = 6
+    CLOSED = 7
+
+
+class NodeToggle(IntEnum):
+    """What an operator asks of one node."""
+
+    INACTIVE = 0
+    NEUTRAL = 1
+    REPLICATE_STANDBY_SNAPSHOT = 2
+    VALIDATE_RECORDING_LOG = 3
