@@ -50,21 +50,20 @@ _CLOSED = {
 }
 
 
-# DuckDB casts bytes to JSON without an error, as null, when a function of JSON gets them.
+# DuckDB casts bytes to JSON without an error, as null or as one text in quotes. Around what a query
+# takes for JSON, this macro asks for a field that is there but where the type is one of bytes: an
+# error as soon as DuckDB knows the types, before it reads a row.
 _BYTES_ARE_NO_JSON = (
     "these are bytes and no JSON: write decode(payload) in place of payload, or pass --decoder json"
     " and query the table messages"
 )
-_MACROS = tuple(
-    f"""CREATE MACRO "{name}"(value, path) AS CASE WHEN typeof(value) = 'BLOB'
-    THEN error('{_BYTES_ARE_NO_JSON}') ELSE system.main.{function}(value, path) END"""
-    for name, function in (
-        ("->>", "json_extract_string"),
-        ("json_extract_string", "json_extract_string"),
-    )
-)
+_NO_BYTES = "aerolog_no_bytes"
+_MACRO = f"""CREATE MACRO {_NO_BYTES}(value) AS list_transform([value], lambda one: CASE
+    WHEN struct_extract({{'text': true}}, CASE typeof(one)
+        WHEN 'BLOB' THEN '{_BYTES_ARE_NO_JSON}' ELSE 'text' END)
+    THEN one END)[1]"""
 
-# Functions that read JSON in their first argument, and take bytes for one text in quotes.
+# Functions that read JSON in their first argument.
 _JSON_READERS = frozenset(
     f"json_{name}"
     for name in [
@@ -75,6 +74,7 @@ _JSON_READERS = frozenset(
         "extract",
         "extract_path",
         "extract_path_text",
+        "extract_string",
         "keys",
         "pretty",
         "structure",
@@ -85,7 +85,7 @@ _JSON_READERS = frozenset(
         "valid",
         "value",
     ]
-) | {"from_json", "from_json_strict", "json"}
+) | {"->>", "from_json", "from_json_strict", "json"}
 # DuckDB gives the syntax tree of a query, but none of a COPY.
 _COPY = re.compile(r"\s*copy\s*\((.*)\)\s*to\b", re.IGNORECASE | re.DOTALL)
 # DuckDB's text for an error that one of our streams raised.
@@ -186,8 +186,7 @@ class CatalogQueries(Resource):
             self._connection.register(FRAMES, self._frames)
             for name, dataset in self._decoded(decoder).items():
                 self._connection.register(name, dataset)
-            for macro in _MACROS:
-                self._connection.execute(macro)
+            self._connection.execute(_MACRO)
             folders = [str(Path(folder).absolute()) for folder in allowed_dirs]
             self._connection.execute("SET allowed_directories = ?", [folders])
             self._connection.execute("SET enable_external_access = false")
@@ -254,57 +253,70 @@ class CatalogQueries(Resource):
         return statements[0].type
 
     def _refuse_bytes_as_json(self, sql: str) -> None:
-        """Refuse ``payload->'x'``, ``payload::JSON`` and functions that read JSON, on bytes.
+        """Refuse ``bytes->'x'``, ``bytes::JSON`` and functions that read JSON, on bytes.
 
-        No macro can take their place.
+        DuckDB plans the query with the macro around each of these, and so knows the type behind
+        every alias, subquery, CTE and join; what runs is the query as it was written.
 
         Raises:
-            QueryError: the query has one of them, and no column that it names payload itself.
+            QueryError: the query has one of them.
         """
         copied = _COPY.match(sql)
         query = copied[1] if copied else sql
+
+        def ask(question: str, *values: str) -> tuple[str, ...]:
+            answer: list[tuple[str, ...]] = self._connection.execute(question, values).fetchall()
+            return answer[0]
+
         try:
-            with self._connection.cursor() as cursor:  # the connection streams another result
-                (text,) = cursor.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
-            nodes: list[Any] = [json.loads(text)]
-        except self._duckdb.Error as error:
-            raise QueryError(_first_line(error)) from error
+            text, macro = ask(
+                "SELECT json_serialize_sql($1), json_serialize_sql($2)",
+                query,
+                f"SELECT {_NO_BYTES}(NULL)",
+            )
+            tree = json.loads(text)
+            (call,) = json.loads(macro)["statements"][0]["node"]["select_list"]
+            if not _guard_json(tree, call):
+                return
+            (text,) = ask("SELECT json_deserialize_sql($1)", json.dumps(tree))
+            ask(f"EXPLAIN {text}")
+        except self._duckdb.Error as error:  # for any other, the query itself gives the error
+            if _BYTES_ARE_NO_JSON in str(error):
+                raise QueryError(_BYTES_ARE_NO_JSON) from None
         except RecursionError:  # hundreds of operators in a row: DuckDB itself takes them
             return
-        found = False
-        while nodes:
-            node = nodes.pop()
-            if isinstance(node, list):
-                nodes += node
-            elif isinstance(node, dict):
-                nodes += node.values()
-                if _is_bytes_as_json(node):
-                    found = True
-                elif node.get("alias") == _PAYLOAD:
-                    return
-        if found:
-            raise QueryError(_BYTES_ARE_NO_JSON)
 
     def close(self) -> None:
         """Close the connection to DuckDB; a second call does nothing."""
         self._connection.close()
 
 
-def _is_bytes_as_json(node: dict[str, Any]) -> bool:
-    """Whether an expression of DuckDB's syntax tree takes the column of payloads for JSON."""
-    if node.get("syntax_type") == "SINGLE_ARROW":
-        return _is_payload(node["lhs"])
-    if node.get("function_name") in _JSON_READERS and node["arguments"]:
-        return _is_payload(node["arguments"][0]["expression"])
-    if node.get("class") != "CAST":
-        return False
-    kind = node.get("type_expr", {}).get("type_name", "")
-    return bool(kind.upper() == "JSON" and _is_payload(node["child"]))
+def _guard_json(tree: dict[str, Any], call: dict[str, Any]) -> bool:
+    """Put a call around all that DuckDB's syntax tree takes for JSON; False when that is nothing.
 
-
-def _is_payload(node: dict[str, Any]) -> bool:
-    """Whether an expression of DuckDB's syntax tree is the column of payloads."""
-    return node.get("class") == "COLUMN_REF" and node["column_names"][-1].lower() == _PAYLOAD
+    Args:
+        tree: of the query, which changes.
+        call: the tree of a call with one argument.
+    """
+    found = False
+    nodes: list[Any] = [tree]
+    while nodes:
+        node = nodes.pop()
+        inner = node.values() if isinstance(node, dict) else node
+        nodes += [one for one in inner if isinstance(one, dict | list)]
+        if isinstance(node, list):
+            continue
+        if node.get("syntax_type") == "SINGLE_ARROW":
+            holder, key = node, "lhs"
+        elif node.get("function_name") in _JSON_READERS and node["arguments"]:
+            holder, key = node["arguments"][0], "expression"
+        elif node.get("type_expr", {}).get("type_name", "").upper() == "JSON":
+            holder, key = node, "child"
+        else:
+            continue
+        holder[key] = {**call, "arguments": [{"name": "", "expression": holder[key]}]}
+        found = True
+    return found
 
 
 def _read(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:

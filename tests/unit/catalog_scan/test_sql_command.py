@@ -214,6 +214,41 @@ def test_functions_of_json_do_not_take_bytes(prices: Path, capfd, asked: str) ->
     assert run(capfd, query, "--archive-dir", str(prices))[0] == 0
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT p->>'price' AS x FROM (SELECT payload AS p FROM frames)",
+        "WITH c AS (SELECT payload AS p, * FROM frames) SELECT p->'price' AS x FROM c WHERE TRUE",
+        "WITH c(b) AS MATERIALIZED (SELECT payload FROM frames) SELECT json(b) AS x FROM c",
+        "SELECT g.b::JSON AS x FROM recordings JOIN (SELECT payload AS b FROM frames) g ON TRUE",
+        "SELECT count(*) AS x FROM (SELECT payload FROM frames) f(b) WHERE b->>'price' = '4'",
+        "SELECT e.value AS x FROM (SELECT payload AS p FROM frames) f, json_each(f.p) e",
+        "SELECT (SELECT p->'price') AS x FROM (SELECT payload AS p FROM frames)",
+        "SELECT p->'price' AS x FROM (SELECT payload AS p FROM frames UNION SELECT 'a'::BLOB)",
+        "SELECT (p || p)->'price' AS x FROM (SELECT payload AS p FROM frames)",
+        "SELECT l[1]->'price' AS x FROM (SELECT [payload] AS l FROM frames)",
+        "SELECT any_value(payload)->>'price' AS x FROM frames GROUP BY position",
+    ],
+)
+def test_bytes_under_another_name_are_no_silent_null(prices: Path, capfd, query: str) -> None:
+    code, out, err = run(capfd, query, "--archive-dir", str(prices))
+    assert (code, out) == (1, "")
+    assert "these are bytes and no JSON" in err, err
+
+
+def test_texts_under_any_name_are_json(prices: Path, capfd) -> None:
+    query = (
+        "WITH c AS (SELECT '{\"a\":1}' AS payload, '{\"b\":2}'::JSON AS j FROM frames LIMIT 1)"
+        " SELECT payload->'a', payload->>'a', p->'b', json_keys(payload)::JSON->>0, t->0"
+        " FROM (SELECT payload, j AS p, [1]::JSON AS t FROM c)"
+    )
+    code, out, err = run(capfd, query, "--archive-dir", str(prices), "--json")
+    assert (code, err) == (0, "")
+    row = json.loads(out)
+    assert list(row.values()) == ["1", "1", "2", "a", "1"]
+    assert list(row)[:2] == ["(payload -> 'a')", "(payload ->> 'a')"]
+
+
 def test_a_copy_writes_no_silent_null(prices: Path, tmp_path: Path, capfd) -> None:
     target = tmp_path / "written.csv"
     query = f"COPY (SELECT payload->'price' FROM frames) TO '{target}'"
