@@ -133,6 +133,7 @@ class ModuleAgent(SteadyAgent):
         self._flow: Generator[int, None, None] | None = self._start()
         self._greeting: Generator[int, None, None] | None = None
         self._next_mark_ns = 0
+        self.mark_beat = mark_file.native_beat()
         self._last_ns = context.clock.now_ns()
         self._ended = False
 
@@ -160,7 +161,7 @@ class ModuleAgent(SteadyAgent):
                 self._sessions.forgive(now_ns)
             self._last_ns = now_ns
             if now_ns >= self._next_mark_ns:
-                self._mark_file.beat()
+                self._mark_file.check_owned()
                 self._next_mark_ns = now_ns + MARK_INTERVAL_NS
             work += context.archive.conversation.tend()
             work += self._poll_services()
@@ -626,20 +627,24 @@ class ModuleAgent(SteadyAgent):
         context.recording_log.commit_log_position(context.leadership_term_id, position)
         self._set_toggle(Toggle.NEUTRAL)
         self._set_state(ModuleState.CLOSED)
-        self._ended = True
+        self._end()
         self._on_terminated()
 
     # -- the end -----------------------------------------------------------------------------------
 
-    def _fail(self, reason: BaseException) -> None:
+    def _end(self) -> None:
         self._ended = True
+        self.mark_beat = None
+
+    def _fail(self, reason: BaseException) -> None:
+        self._end()
         self.take_ingress(False)
         self._context.reporter.error(reason)
         self._on_fatal(reason)
 
     def on_close(self) -> None:
         """End what is under way, and the streams to clients, services and the log."""
-        self._ended = True
+        self._end()
         self.follow()
         if self._flow is not None:
             self._flow.close()

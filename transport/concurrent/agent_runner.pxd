@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.concurrent.deputy cimport duty_t
 from aerolog.transport.concurrent.idle cimport IdleStrategy
 
 
@@ -45,5 +46,6 @@ cdef class AgentRunner(AgentInvoker):
     cdef readonly object thread
     cdef int32_t _stop
     cdef bint _idles_in_python
-    cdef int _run_native(self) noexcept nogil
+    cdef duty_t _duty
+    cdef int _run_native(self, bint idles_first, int work_count) noexcept nogil
     cdef object __weakref__

@@ -1,8 +1,8 @@
 """Runners, which invoke agents on a thread of their own or when the caller asks.
 
 A runner stays in native code over any number of duty cycles and takes the GIL only when an agent
-has set control_due (docs/decisions/0001). It stops promptly, because a stop ends the park of its
-idle strategy.
+has set control_due (docs/decisions/0001). While it waits for the GIL, a deputy runs the duty
+cycles. It stops promptly, because a stop ends the park of its idle strategy.
 """
 
 import atexit
@@ -22,6 +22,13 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i64,
 )
 from aerolog.transport.concurrent.clock cimport Clock, SystemClock
+from aerolog.transport.concurrent.deputy cimport (
+    appoint,
+    begin_wait,
+    dismiss,
+    end_wait,
+    recall,
+)
 from aerolog.transport.concurrent.idle cimport (
     BusySpinIdleStrategy,
     CallableIdleStrategy,
@@ -304,6 +311,10 @@ cdef class AgentInvoker:
         self.close()
 
 
+cdef int run_cycle(void* runner) noexcept nogil:
+    return (<AgentRunner> runner)._native_cycle()
+
+
 cdef class AgentRunner(AgentInvoker):
     """Invokes agents on a thread of their own, with one idle strategy.
 
@@ -363,9 +374,10 @@ cdef class AgentRunner(AgentInvoker):
         """
         raise RuntimeError(f"agent runner {self.name!r} is turned by its own thread")
 
-    cdef int _run_native(self) noexcept nogil:
+    cdef int _run_native(self, bint idles_first, int work_count) noexcept nogil:
         """Run cycles and parks until an agent needs Python or the runner has to stop."""
-        cdef int work_count
+        if idles_first:
+            self.idle_strategy.idle(work_count)
         while True:
             work_count = self._native_cycle()
             if self._control_due or load_acquire_i32(&self._stop):
@@ -375,21 +387,30 @@ cdef class AgentRunner(AgentInvoker):
                 return 0
 
     def _run(self) -> None:
-        cdef int work_count
+        cdef int work_count = 0
+        cdef bint idles_first = False
         self._set_up_thread()
         try:
             if self._start_agents():
+                self._duty.cycle = run_cycle
+                self._duty.context = <void*> self
+                if appoint(&self._duty) < 0:
+                    self._report(OSError("no thread for the time in which others hold the GIL"))
                 while not load_acquire_i32(&self._stop):
                     with nogil:
-                        work_count = self._run_native()
+                        work_count = self._run_native(idles_first, work_count)
+                        begin_wait(&self._duty)
+                    if not end_wait(&self._duty):
+                        with nogil:
+                            recall(&self._duty)
                     if self._idles_in_python:
                         self._report_idle_error()
+                    idles_first = self._control_due
                     if self._control_due:
                         work_count += self._guarded_control()
-                        if not load_acquire_i32(&self._stop):
-                            with nogil:
-                                self.idle_strategy.idle(work_count)
         finally:
+            with nogil:
+                dismiss(&self._duty)
             try:
                 self._close_agents()
             finally:

@@ -24,6 +24,7 @@ from aerolog.transport.memory.error_log import (
 )
 from aerolog.transport.memory.error_text import format_error_log, format_time
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.memory.mark_beat import MarkBeat
 from aerolog.transport.protocol.fixed_layout import align
 from aerolog.transport.protocol.mark_header import MARK_HEADER_LENGTH, MarkHeader
 from aerolog.transport.protocol.sbe import HEADER, HEADER_LENGTH, VAR_LENGTH
@@ -251,6 +252,21 @@ class MarkFile(Resource, Generic[H]):
         """
         self.check_owned()
         self._store_activity(self.clock.now_epoch_ms())
+
+    def native_beat(self) -> MarkBeat | None:
+        """Return what gives the owner's signs of life natively; None unless it has the folder."""
+        if self._claimed is None:
+            return None
+        _, _, pid, started = self._claimed
+        return MarkBeat(
+            self.mapped,
+            self.clock,
+            activity_offset=self.offset_of("activity_timestamp"),
+            pid_offset=self.offset_of("pid"),
+            started_offset=self.offset_of("start_timestamp"),
+            pid=pid,
+            started=started,
+        )
 
     def check_owned(self) -> None:
         """Check that the folder is still that of the owner which claimed it here.

@@ -121,6 +121,7 @@ class ArchiveConductor(WatchAgent):
         )
         self._next_session_id = context.random.randrange(SESSION_ID_MAX + 1)
         self._next_mark_ns = 0
+        self.mark_beat = mark_file.native_beat()
         self._first_image = 0
         self._gone_images: list[Image] = []
         self._ended = False
@@ -184,7 +185,7 @@ class ArchiveConductor(WatchAgent):
             return 1
         if now_ns >= self._next_mark_ns:
             try:
-                self._mark_file.beat()
+                self._mark_file.check_owned()
             except ActiveArchiveError as reason:
                 self._leave(reason)
                 return 1
@@ -369,16 +370,21 @@ class ArchiveConductor(WatchAgent):
         except ActiveArchiveError as taken:
             self._leave(taken)
             return
-        self._ended = True
+        self._end()
         reason = self._context.aeron.close_reason or ResourceClosedError(
             "the archive's Aeron client is closed"
         )
         self._context.reporter.error(reason)
         self._on_fatal(reason)
 
+    def _end(self) -> None:
+        self._ended = True
+        self.mark_beat = None
+
     def _leave(self, reason: ActiveArchiveError) -> None:
         """End without a write: catalog, segments and error log are another archive's."""
-        self._ended = self._is_taken = True
+        self._is_taken = True
+        self._end()
         _LOG.critical("%s", reason)
         self._context.aeron.close()
         self._on_fatal(reason)
@@ -394,4 +400,4 @@ class ArchiveConductor(WatchAgent):
             self._sessions.close()
         if not self._is_taken:
             run(self.deletions.close)
-        self._ended = True
+        self._end()

@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from aerolog.archive.service.session_table cimport Doorbell
 from aerolog.transport.client.liveness cimport Liveness
 from aerolog.transport.concurrent.agent cimport Agent
+from aerolog.transport.memory.mark_beat cimport MarkBeat
 
 
 # The readers of images, for a duty cycle; the caller keeps the images and frees the array.
@@ -17,6 +18,7 @@ cdef class WatchAgent(Agent):
     cdef readonly int64_t deadline_ns
     cdef readonly int32_t fatal_code
     cdef public int64_t linger_ns
+    cdef public MarkBeat mark_beat
     cdef int64_t _asked_ns
     cdef tuple _images
     cdef void** _readers

@@ -5,6 +5,7 @@ from aerolog.transport.client.liveness import Liveness
 from aerolog.transport.concurrent.agent import Agent
 from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
 from aerolog.transport.memory.counters import CountersReader
+from aerolog.transport.memory.mark_beat import MarkBeat
 
 def cycle_tracker(
     counters: CountersReader, max_id: int, exceeded_id: int, threshold_ns: int
@@ -17,6 +18,7 @@ class WatchAgent(Agent):
     liveness: Liveness
     deadline_ns: int
     fatal_code: int
+    mark_beat: MarkBeat | None
     linger_ns: int
     def __init__(self, role_name: str, doorbell: Doorbell, liveness: Liveness) -> None: ...
     def watch(self, images: tuple[Image, ...], deadline_ns: int) -> None: ...

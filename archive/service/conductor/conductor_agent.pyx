@@ -89,6 +89,7 @@ cdef class WatchAgent(Agent):
         liveness: liveness state of the archive's client, which control() runs.
 
     Attributes:
+        mark_beat: gives the signs of life in a mark file; None for none.
         linger_ns: how long after a request the agent reports work, so that its thread is not
             asleep when a client that waits for each answer sends the next request.
     """
@@ -142,6 +143,8 @@ cdef class WatchAgent(Agent):
 
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
         cdef int code
+        if self.mark_beat is not None:
+            self.mark_beat.beat(now_ns)
         if now_ns >= self._next_check_ns:
             self._next_check_ns = now_ns + CHECK_INTERVAL_NS
             code = self.liveness.check(now_ns)

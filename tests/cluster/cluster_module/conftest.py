@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,3 +20,10 @@ def node(tmp_path_factory: pytest.TempPathFactory, reference: object) -> Iterato
     folder = tmp_path_factory.mktemp("node")
     with our_node(folder, "aeron.cluster.session.timeout=2s") as running, java_service(running):
         yield running
+
+
+@pytest.fixture
+def aeron_dir() -> Iterator[str]:
+    home = tempfile.mkdtemp(prefix="aeron-cluster-", dir="/dev/shm")
+    yield f"{home}/aeron"
+    shutil.rmtree(home, ignore_errors=True)

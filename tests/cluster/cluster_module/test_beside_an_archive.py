@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sys
-import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,13 +23,6 @@ from aerolog.transport.config.sources import Properties
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture
-def aeron_dir() -> Iterator[str]:
-    home = tempfile.mkdtemp(prefix="aeron-cluster-", dir="/dev/shm")
-    yield f"{home}/aeron"
-    shutil.rmtree(home, ignore_errors=True)
 
 
 @contextlib.contextmanager

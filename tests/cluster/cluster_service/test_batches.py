@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import cluster_echo
 import numpy as np
 import pytest
 from cluster_echo import EchoService, NativeEchoService
 from cluster_talk import answers, heard, options, talk, wait_for
 from peer.cluster_node import our_node
+from peer.process import ServerProcess
 
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.service import ClusteredService, MessageBatch, NativeService
 from aerolog.transport.client import Aeron
 
 from .conftest import container
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PRICE = np.dtype([("item", "<i4"), ("price", "<f8")])
 
@@ -119,6 +119,42 @@ def test_a_native_service_leaves_what_it_wants_to_python(tmp_path: Path) -> None
         assert answers(cluster, b"count") == [b"count 2"]
         assert answers(cluster, b"offer 1") == [b"offered 1"]
         assert running.is_running
+
+
+def test_a_native_service_needs_no_interpreter(tmp_path: Path) -> None:
+    """It goes on while another thread of its process holds the interpreter's lock."""
+    script = """
+import ctypes, sys
+sys.path.insert(0, sys.argv[1])
+from cluster_echo import NativeEchoService
+from aerolog.cluster.service import ServiceContainer
+with ServiceContainer(NativeEchoService(), aeron_dir=sys.argv[2], cluster_dir=sys.argv[3]):
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print("held", flush=True)
+    ctypes.PyDLL(None).sleep(int(sys.argv[4]))
+    print("free", flush=True)
+    sys.stdin.read()
+"""
+    with our_node(tmp_path) as node:
+        support = str(Path(cluster_echo.__file__).parent)
+        arguments = [support, node.aeron_dir, f"{tmp_path}/cluster", "3"]
+        process = ServerProcess("service", [sys.executable, "-c", script, *arguments])
+        try:
+            process.wait_line("ready")
+            with talk(node) as cluster:
+                assert answers(cluster, b"b" * 64) == [b"b" * 64]
+                process.write_line("")
+                process.wait_line("held")
+                begin = time.monotonic()
+                for number in range(1000):
+                    message = b"%064d" % number
+                    assert answers(cluster, message) == [message]
+                assert time.monotonic() - begin < 2.5, "the answers waited for the lock"
+                process.wait_line("free")
+                assert answers(cluster, b"count") == [b"count 1001"]
+        finally:
+            process.stop()
 
 
 @pytest.mark.parametrize("make", [EchoService, NativeEchoService])

@@ -180,9 +180,9 @@ def test_it_has_no_sockets_and_no_children_and_a_thread_an_agent(run):
     links = [str(fd.readlink()) for fd in (proc / "fd").iterdir()]
     assert not [link for link in links if link.startswith("socket:")]
     tasks = list((proc / "task").iterdir())
-    assert len(tasks) == 4
+    assert len(tasks) == 5
     assert "".join((task / "children").read_text() for task in tasks) == ""
-    agents = {"driver-conducto", "sender", "receiver"}
+    agents = {"driver-conducto", "sender", "receiver", "aerolog-deputy"}
     # A thread names itself when it begins to run.
     until(lambda: {(task / "comm").read_text().strip() for task in tasks} >= agents)
     process.stop()

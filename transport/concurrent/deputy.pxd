@@ -1,0 +1,34 @@
+"""A native thread that turns agents whose own thread waits for the interpreter."""
+
+from libc.stdint cimport int32_t, int64_t
+
+# Whose turn it is to call an agent's duty cycle.
+cdef enum:
+    TURN_OWN = 0        # the runner's own thread
+    TURN_WAITING = 1    # nobody: that thread waits for the interpreter
+    TURN_DEPUTY = 2     # the deputy
+    TURN_RECALLED = 3   # the deputy has to give it back
+
+ctypedef int (*cycle_t)(void* context) noexcept nogil
+
+# What a runner lends the deputy; it stays where it is until it is dismissed.
+ctypedef struct duty_t:
+    cycle_t cycle           # one duty cycle of all agents; gives a work count
+    void* context
+    int32_t turn
+    int64_t waits           # counts the times that the thread has waited
+    int64_t seen_waits      # the deputy's
+    int64_t seen_ns
+    duty_t* next
+
+
+# Have the deputy look after a duty. It begins its thread in this process if need be; 0, or -1.
+cdef int appoint(duty_t* duty) noexcept nogil
+# End that; afterwards the deputy does not use the duty.
+cdef void dismiss(duty_t* duty) noexcept nogil
+# Say that the runner's thread begins to wait for the interpreter.
+cdef void begin_wait(duty_t* duty) noexcept nogil
+# Say that it has the interpreter: whether the turn is its own again at once.
+cdef bint end_wait(duty_t* duty) noexcept nogil
+# Take the turn back from the deputy, which may need the interpreter meanwhile.
+cdef void recall(duty_t* duty) noexcept nogil

@@ -1,0 +1,194 @@
+"""A native thread that turns agents whose own thread waits for the interpreter.
+
+A runner's thread needs the interpreter for its agents' control(). While other Python code holds the
+interpreter's lock for long, the deputy, one thread for all runners of a process, calls their native
+duty cycles: positions move, heartbeats are sent, logs are written. It begins when a thread has
+waited for PATIENCE_NS and gives the turn back when the thread has the interpreter. Duty cycle and
+control() never run at the same time. While nobody waits it costs fifty short wakes a second.
+"""
+
+from libc.stdint cimport int64_t
+
+from aerolog.transport.concurrent.atomic cimport cas_i32, load_acquire_i32, store_release_i32
+
+cdef extern from "sched.h" nogil:
+    int sched_yield() noexcept
+
+cdef extern from *:
+    """
+    #include <pthread.h>
+    #include <signal.h>
+    #include <string.h>
+    #include <time.h>
+
+    static pthread_mutex_t aerolog_deputy_lock = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t aerolog_deputy_wanted = PTHREAD_COND_INITIALIZER;
+    static int aerolog_deputy_runs;
+
+    static void aerolog_deputy_forget(void);
+
+    /* A forked child has neither the thread nor the runners' threads. */
+    static void aerolog_deputy_after_fork(void)
+    {
+        pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+        pthread_cond_t wanted = PTHREAD_COND_INITIALIZER;
+        memcpy(&aerolog_deputy_lock, &lock, sizeof lock);
+        memcpy(&aerolog_deputy_wanted, &wanted, sizeof wanted);
+        aerolog_deputy_runs = 0;
+        aerolog_deputy_forget();
+    }
+
+    /* Begins the thread, which takes no signals; the lock is held. 0, or an error number. */
+    static int aerolog_deputy_begin(void *(*run)(void *))
+    {
+        static int watches_forks;
+        pthread_t thread;
+        pthread_attr_t detached;
+        sigset_t all, before;
+        int failure;
+        if (aerolog_deputy_runs) {
+            return 0;
+        }
+        if (!watches_forks && (failure = pthread_atfork(0, 0, aerolog_deputy_after_fork))) {
+            return failure;
+        }
+        watches_forks = 1;
+        if ((failure = pthread_attr_init(&detached))) {
+            return failure;
+        }
+        pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+        sigfillset(&all);
+        sigdelset(&all, SIGBUS);
+        sigdelset(&all, SIGSEGV);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        failure = pthread_create(&thread, &detached, run, 0);
+        pthread_sigmask(SIG_SETMASK, &before, 0);
+        pthread_attr_destroy(&detached);
+        if (!failure) {
+            aerolog_deputy_runs = 1;
+    #if defined(__linux__)
+            pthread_setname_np(thread, "aerolog-deputy");
+    #endif
+        }
+        return failure;
+    }
+
+    static void aerolog_deputy_enter(void) { pthread_mutex_lock(&aerolog_deputy_lock); }
+    static void aerolog_deputy_leave(void) { pthread_mutex_unlock(&aerolog_deputy_lock); }
+    static void aerolog_deputy_want(void) { pthread_cond_signal(&aerolog_deputy_wanted); }
+    static void aerolog_deputy_await(void)
+    {
+        pthread_cond_wait(&aerolog_deputy_wanted, &aerolog_deputy_lock);
+    }
+
+    static long long aerolog_deputy_now(void)
+    {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000000000LL + now.tv_nsec;
+    }
+
+    static void aerolog_deputy_sleep(long nanoseconds)
+    {
+        struct timespec time = {0, nanoseconds};
+        nanosleep(&time, 0);
+    }
+    """
+    int begin_thread "aerolog_deputy_begin" (void* (*run)(void*) noexcept nogil) noexcept nogil
+    void enter "aerolog_deputy_enter" () noexcept nogil
+    void leave "aerolog_deputy_leave" () noexcept nogil
+    void want "aerolog_deputy_want" () noexcept nogil
+    void await_duty "aerolog_deputy_await" () noexcept nogil
+    int64_t now "aerolog_deputy_now" () noexcept nogil
+    void sleep_for "aerolog_deputy_sleep" (long nanoseconds) noexcept nogil
+
+cdef enum:
+    WATCH_NS = 20_000_000       # between two looks at the runners
+    PATIENCE_NS = 20_000_000    # a thread may wait so long before the deputy begins
+    REST_NS = 100_000           # between two cycles without work
+
+cdef duty_t* duties = NULL
+
+
+cdef void forget "aerolog_deputy_forget" () noexcept nogil:
+    global duties
+    duties = NULL
+
+
+cdef int appoint(duty_t* duty) noexcept nogil:
+    global duties
+    cdef int failure
+    enter()
+    failure = begin_thread(run)
+    if failure == 0:
+        duty.turn = TURN_OWN
+        duty.next = duties
+        duties = duty
+        want()
+    leave()
+    return -1 if failure else 0
+
+
+cdef void dismiss(duty_t* duty) noexcept nogil:
+    cdef duty_t** place = &duties
+    enter()
+    while place[0] != NULL and place[0] != duty:
+        place = &place[0].next
+    if place[0] == duty:
+        place[0] = duty.next
+    leave()
+
+
+cdef void begin_wait(duty_t* duty) noexcept nogil:
+    duty.waits += 1
+    store_release_i32(&duty.turn, TURN_WAITING)
+
+
+cdef bint end_wait(duty_t* duty) noexcept nogil:
+    return cas_i32(&duty.turn, TURN_WAITING, TURN_OWN)
+
+
+cdef void recall(duty_t* duty) noexcept nogil:
+    store_release_i32(&duty.turn, TURN_RECALLED)
+    while load_acquire_i32(&duty.turn) != TURN_OWN:
+        sched_yield()
+
+
+cdef bint _has_waited(duty_t* duty) noexcept nogil:
+    """Whether a runner's thread waits, and has done so for long; the deputy has the turn then."""
+    cdef int64_t now_ns
+    if load_acquire_i32(&duty.turn) != TURN_WAITING:
+        return False
+    now_ns = now()
+    if duty.waits != duty.seen_waits:
+        duty.seen_waits = duty.waits
+        duty.seen_ns = now_ns
+    if now_ns - duty.seen_ns < PATIENCE_NS:
+        return False
+    return cas_i32(&duty.turn, TURN_WAITING, TURN_DEPUTY)
+
+
+cdef void* run(void* unused) noexcept nogil:
+    cdef duty_t* duty
+    cdef int work_count
+    cdef bint is_acting
+    enter()
+    while True:
+        while duties == NULL:
+            await_duty()
+        is_acting = False
+        work_count = 0
+        duty = duties
+        while duty != NULL:
+            if load_acquire_i32(&duty.turn) == TURN_DEPUTY or _has_waited(duty):
+                is_acting = True
+                work_count += duty.cycle(duty.context)
+            if load_acquire_i32(&duty.turn) == TURN_RECALLED:
+                store_release_i32(&duty.turn, TURN_OWN)
+            duty = duty.next
+        leave()
+        if not is_acting:
+            sleep_for(WATCH_NS)
+        elif work_count == 0:
+            sleep_for(REST_NS)
+        enter()
