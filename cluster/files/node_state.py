@@ -69,6 +69,9 @@ class NodeStateFile:
         files = files or RealFileSystem()
         self.path = str(Path(cluster_dir) / NODE_STATE_NAME)
         self._sync_level = sync_level
+        if create and files.exists(self.path) and files.size(self.path) == 0:
+            # Its creation was cut off before it got its length, so it never held a vote.
+            files.remove(self.path)
         if create and not files.exists(self.path):
             self._mapped = files.create_mapped(self.path, NODE_STATE_LENGTH)
             files.sync_dir(str(cluster_dir))

@@ -126,7 +126,7 @@ def read_recording_log(
 ) -> tuple[list[LogEntry], int, int]:
     """Read the entries of a recording log, in the order of the file.
 
-    An entry whose end was not written is left out, as a power failure leaves one.
+    An entry of which the end, or all, was not written is left out, as a power failure leaves one.
 
     Args:
         data: the bytes of the file.
@@ -163,6 +163,10 @@ def walk_recording_log(
     at = index = 0
     while len(data) - at > ENDPOINT_OFFSET:
         *numbers, stored = ENTRY.unpack_from(data, at)
+        if not any((*numbers, stored)) and not any(bytes(data[at:])):
+            # The file became longer before power was lost, but nothing was written: the service id
+            # of a term is -1, so that no entry has zeros only.
+            return
         kind = stored & (INVALID_FLAG - 1) if stored != REMOVED else REMOVED
         if kind not in (*EntryType, REMOVED):
             raise FileFormatError(
