@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerolog.archive.client.options import ArchiveClientOptions
+from aerolog.cluster.protocol import semantic_version
 from aerolog.transport.client.options import LOG
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.definition import Declare
@@ -87,6 +88,10 @@ SNAPSHOT_THRESHOLD: Final = _declare.duration(
 IDLE_STRATEGY: Final = _declare.text(
     "aeron.cluster.idle.strategy", "backoff", "how the container waits when it has nothing to do"
 )
+APP_VERSION: Final = _declare.integer(
+    "aerolog.cluster.app.version", semantic_version(0, 0, 1), "version of the service, packed",
+    keyword="app_version",
+)  # fmt: skip
 ARCHIVE_CHANNEL: Final = _declare.text(
     "aeron.archive.local.control.channel", "aeron:ipc", "where the node's archive takes requests",
     keyword="archive_channel",
@@ -115,6 +120,8 @@ class ServiceContainerOptions:
         service_cycle_threshold: duty cycles longer than this are counted, ns.
         service_snapshot_threshold: snapshots that take longer than this are counted, ns.
         idle_strategy: how the container waits when it has nothing to do.
+        app_version: the application's version, ``major << 16 | minor << 8 | patch``; snapshots and
+            terms of another major version end the container.
         archive: options of the archive's client, which snapshots need.
         clock: source of wall-clock and monotonic time; what the service sees is the log's time.
     """
@@ -139,6 +146,7 @@ class ServiceContainerOptions:
     service_cycle_threshold: int = CYCLE_THRESHOLD.default
     service_snapshot_threshold: int = SNAPSHOT_THRESHOLD.default
     idle_strategy: str = IDLE_STRATEGY.default
+    app_version: int = APP_VERSION.default
     archive_channel: str = ARCHIVE_CHANNEL.default
     archive_stream_id: int = ARCHIVE_STREAM.default
     archive: dict[str, Any] = field(default_factory=dict)

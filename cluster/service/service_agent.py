@@ -65,8 +65,6 @@ _RECOVERY_KEY: Final = struct.Struct("<qqqii")
 _CLUSTER_KEY: Final = struct.Struct("<i")
 _MARK_INTERVAL_NS: Final = 1_000_000_000
 _CONTROL_LIMIT: Final = 10
-#: Version 0.0.1 of an application that says nothing else.
-APP_VERSION: Final = 1
 
 
 class ServiceAgent(LogAgent):
@@ -100,7 +98,7 @@ class ServiceAgent(LogAgent):
         self.stopping = False
         self.is_started = False
         self.is_terminated = False
-        self.app_version = APP_VERSION
+        self.app_version = options.app_version
         self.on_end: Callable[[], object] = lambda: None
         self._service = service
         self._cluster = Cluster(self)

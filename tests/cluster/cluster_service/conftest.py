@@ -13,7 +13,7 @@ from aerolog.cluster.service import ServiceContainer
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -32,8 +32,10 @@ def reference_node(folder: Path, services: int = 1) -> AbstractContextManager[No
     return java_node(folder, "aeron:udp", elsewhere=services)
 
 
-def node_of_ours(folder: Path, services: int = 1) -> AbstractContextManager[Node]:
-    return our_node(folder, f"aeron.cluster.service.count={services}")
+def node_of_ours(
+    folder: Path, services: int = 1, settings: Sequence[str] = ()
+) -> AbstractContextManager[Node]:
+    return our_node(folder, f"aeron.cluster.service.count={services}", *settings)
 
 
 @pytest.fixture(params=[reference_node, node_of_ours], ids=["reference", "ours"])

@@ -219,6 +219,23 @@ def test_the_end_of_a_node(
         assert len(log.latest_snapshot(1)) == snapshots
 
 
+@pytest.mark.parametrize(("options", "runs"), [({}, False), ({"app_version": 2 << 16}, True)])
+def test_an_application_of_another_major_version_is_not_run(
+    tmp_path: Path, options: dict[str, int], runs: bool
+) -> None:
+    version = f"aerolog.cluster.app.version={2 << 16 | 7 << 8}"
+    with (
+        node_of_ours(tmp_path, settings=(version,)) as node,
+        container(node, EchoService(), **options) as running,
+    ):
+        if runs:
+            with talk(node) as cluster:
+                assert answers(cluster, b"hello") == [b"hello"]
+        else:
+            with pytest.raises(ClusterError, match=r"incompatible version: 0\.0\.1 log=2\.7\.0"):
+                running.wait(30)
+
+
 def test_requests_need_an_event_of_the_log(tmp_path: Path, make_node: NodeMaker) -> None:
     refused: list[str] = []
 
