@@ -16,6 +16,7 @@ from aerolog.cluster.files import ClusterMarkFile, NodeStateFile, RecordingLog
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.access import authenticator_of, authorisation_of
 from aerolog.cluster.module.counters import ModuleCounters
+from aerolog.cluster.module.event_log import NO_EVENTS, cluster_events
 from aerolog.cluster.module.module_agent import ModuleAgent
 from aerolog.cluster.module.module_context import ModuleContext
 from aerolog.cluster.protocol import NULL_VALUE, ClusterComponentType, MarkFileHeader
@@ -107,7 +108,9 @@ class ConsensusModule(Resource):
         self._counters: ModuleCounters | None = None
         self._recording_log: RecordingLog | None = None
         self._runner: AgentRunner | None = None
+        self._events = NO_EVENTS
         try:
+            self._events = cluster_events(config.settings, self._clock, config.member.member_id)
             self._start(authenticator, authorisation)
         except BaseException:
             self._close_parts()
@@ -191,6 +194,7 @@ class ConsensusModule(Resource):
             recording_log=self._recording_log,
             node_state=node_state,
             reporter=reporter,
+            events=self._events,
             cluster_time=lambda: 0,
         )
         self._agent = ModuleAgent(
@@ -266,6 +270,7 @@ class ConsensusModule(Resource):
             self._aeron.close()
         if self._recording_log is not None:
             self._recording_log.close()
+        self._events.close()
 
     def __repr__(self) -> str:
         member = self.config.member.member_id

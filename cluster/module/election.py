@@ -14,11 +14,13 @@ from aerolog.cluster.counter_types import ElectionState, Role
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import CandidateTerm, EntryType, LogEntry
 from aerolog.cluster.module import properties as p
+from aerolog.cluster.module.event_log import ClusterEventCode
 from aerolog.cluster.module.log_publisher import LogPublisher
 from aerolog.cluster.module.snapshots import added
 from aerolog.cluster.module.steady_agent import pass_over_messages
 from aerolog.cluster.protocol import (
     CLUSTER_ACTION_FLAGS_DEFAULT,
+    NULL_POSITION,
     NULL_VALUE,
     BooleanType,
     ClusterAction,
@@ -75,17 +77,44 @@ class Election:
         self.recording_id = recording_id
         self.log: LogPublisher | None = None
         self.recorded_id = -1
+        self._stage = ElectionState.INIT
+        last = context.recording_log.last_term
+        self._log_term_id = context.leadership_term_id if last is None else last.leadership_term_id
+        self._term_id = NULL_VALUE
 
-    def _enter(self, state: ElectionState) -> None:
-        self._context.counters.election_state.value = state
+    def _enter(self, stage: ElectionState, reason: str = "") -> None:
+        self._context.counters.election_state.value = stage
+        old, self._stage = self._stage, stage
+        if old is stage:
+            return
+        is_logged = stage >= ElectionState.LEADER_READY
+        self._context.events.log(
+            ClusterEventCode.ELECTION_STATE_CHANGE,
+            (old, stage),
+            self._context.config.member.member_id,
+            self._term_id,
+            self._term_id,
+            self._state.log_position,
+            self._term_id if is_logged else self._log_term_id,
+            self._append_position,
+            NULL_POSITION,
+            reason,
+        )
 
     def lead_alone(self) -> Steps[None]:
         """Become the leader of a cluster of one member."""
         context = self._context
         context.counters.election_count.add(1)
         self._enter(ElectionState.INIT)
-        term_id = self._raise_candidate_term()
-        self._enter(ElectionState.LEADER_LOG_REPLICATION)
+        context.events.log(
+            ClusterEventCode.NEW_ELECTION,
+            self._log_term_id,
+            self._state.log_position,
+            self._append_position,
+            "node started",
+        )
+        term_id = self._term_id = self._raise_candidate_term()
+        self._enter(ElectionState.LEADER_LOG_REPLICATION, "single-node cluster leader")
         yield 1
         self._enter(ElectionState.LEADER_REPLAY)
         if self._state.log_position < self._append_position:

@@ -11,6 +11,7 @@ from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import EntryType, LogEntry, plan_recovery
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.election import Election
+from aerolog.cluster.module.event_log import ClusterEventCode
 from aerolog.cluster.module.replicated_state import ReplicatedState
 from aerolog.cluster.module.services import Services
 from aerolog.cluster.module.sessions import Sessions
@@ -263,6 +264,7 @@ class ModuleAgent(SteadyAgent):
             context.counters.commit_position.counter_id,
         )
         context.counters.role.value = Role.LEADER
+        context.events.log(ClusterEventCode.ROLE_CHANGE, (Role.FOLLOWER, Role.LEADER))
         election.close()
         self._set_state(ModuleState.SUSPENDED if self._state.is_suspended else ModuleState.ACTIVE)
         self._set_toggle(Toggle.SUSPEND if self._state.is_suspended else Toggle.NEUTRAL)
@@ -362,9 +364,15 @@ class ModuleAgent(SteadyAgent):
         return self._module_state
 
     def _set_state(self, state: ModuleState) -> None:
-        self._module_state = state
+        self._note_state(state)
         self._context.counters.state.value = state
         self.take_ingress(state is ModuleState.ACTIVE)
+
+    def _note_state(self, state: ModuleState) -> None:
+        if state is not self._module_state:
+            change = (self._module_state, state)
+            self._context.events.log(ClusterEventCode.STATE_CHANGE, change)
+        self._module_state = state
 
     def _set_toggle(self, toggle: Toggle) -> None:
         self._context.counters.toggle.value = toggle
@@ -646,6 +654,7 @@ class ModuleAgent(SteadyAgent):
         """End what is under way, and the streams to clients, services and the log."""
         self._end()
         self.follow()
+        self._note_state(ModuleState.CLOSED)
         if self._flow is not None:
             self._flow.close()
             self._flow = None

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from aerolog.archive.service.reporter import Reporter
     from aerolog.cluster.files import NodeStateFile, RecordingLog
     from aerolog.cluster.module.counters import ModuleCounters
+    from aerolog.cluster.module.event_log import NoClusterEvents
     from aerolog.cluster.module.properties import ModuleConfig
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.concurrent.clock import Clock
@@ -26,6 +27,7 @@ class ModuleContext:
     Attributes:
         aeron: the module's client, whose duty cycle the agent runs.
         archive: the node's archive, whose operations are steps.
+        events: logs what operators ask for by ``aeron.event.cluster.log``.
         cluster_time: returns the cluster's time, in its unit.
         leadership_term_id: the present term, -1 before the first.
         leader_member_id: who leads it, -1 while nobody does.
@@ -40,6 +42,7 @@ class ModuleContext:
     recording_log: RecordingLog
     node_state: NodeStateFile
     reporter: Reporter
+    events: NoClusterEvents
     cluster_time: Callable[[], int]
     leadership_term_id: int = -1
     leader_member_id: int = -1

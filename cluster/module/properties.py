@@ -12,6 +12,7 @@ from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.events.properties import CLUSTER_EVENT_PROPERTIES
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ ARCHIVE_STREAM = _declare.integer(
     keyword="archive_stream_id",
 )  # fmt: skip
 
-PROPERTIES: Final = (*_declare.table, STRICT)
+PROPERTIES: Final = (*_declare.table, *CLUSTER_EVENT_PROPERTIES, STRICT)
 
 
 class ModuleConfig:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.module import properties as p
+from aerolog.cluster.module.event_log import ClusterEventCode
 from aerolog.cluster.module.pending_messages import PendingMessages, service_of
 from aerolog.cluster.module.session import Session
 from aerolog.cluster.module.timers import Timers
@@ -84,6 +85,16 @@ class ReplicatedState:
                 if event.action in (ClusterAction.SUSPEND, ClusterAction.RESUME):
                     self.is_suspended = event.action == ClusterAction.SUSPEND
             case NewLeadershipTermEvent():
+                self._context.events.log(
+                    ClusterEventCode.REPLAY_NEW_LEADERSHIP_TERM,
+                    True,
+                    event.leadership_term_id,
+                    event.log_position,
+                    event.term_base_log_position,
+                    event.app_version,
+                    event.timestamp,
+                    event.time_unit,
+                )
                 self._check_term(event)
                 self._context.leadership_term_id = event.leadership_term_id
         self.log_position = position

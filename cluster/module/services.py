@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.module import properties as p
+from aerolog.cluster.module.event_log import ClusterEventCode
 from aerolog.cluster.protocol import SCHEMA, JoinLog, ServiceAck, ServiceTerminationPosition
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import MessageFormatError
@@ -79,6 +80,15 @@ class Services:
                 text = f"duplicate serviceId={ack.service_id}: {text}"
             raise ClusterError(text)
         queue.append(ack)
+        self._context.events.log(
+            ClusterEventCode.SERVICE_ACK,
+            ack.log_position,
+            ack.timestamp,
+            self._context.config.time_unit,
+            ack.ack_id,
+            ack.relevant_id,
+            ack.service_id,
+        )
 
     def take_acks(self, log_position: int) -> list[ServiceAck] | None:
         """Take the next acknowledgement of each service, None until all have sent one.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster.module import properties as p
+from aerolog.cluster.module.event_log import ClusterEventCode
 from aerolog.cluster.module.session import Session, SessionState
 from aerolog.cluster.protocol import (
     SCHEMA_ID,
@@ -301,8 +302,17 @@ class Sessions:
                 session.close_reason = CloseReason.TIMEOUT
                 self._context.counters.timed_out_clients.add(1)
             session.state = SessionState.CLOSING
-            if not log.session_close(session, self._steady.now()):
+            timestamp = self._steady.now()
+            if not log.session_close(session, timestamp):
                 break
+            self._context.events.log(
+                ClusterEventCode.APPEND_SESSION_CLOSE,
+                session.session_id,
+                session.close_reason,
+                self._context.leadership_term_id,
+                timestamp,
+                self._context.config.time_unit,
+            )
             self._end(session)
             session.refusal = (EventCode.CLOSED, session.close_reason.name)
             if session.close_reason is CloseReason.CLIENT_ACTION:

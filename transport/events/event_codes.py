@@ -16,6 +16,7 @@ C = TypeVar("C", bound=IntEnum)
 
 DRIVER: Final = 0
 ARCHIVE: Final = 1
+CLUSTER: Final = 2
 _COMPONENT_SHIFT: Final = 16
 _EVENT_MASK: Final = 0xFFFF
 _ALL: Final = "all"

@@ -34,6 +34,22 @@ EVENT_ARCHIVE_LOG_DISABLE = _add_archive.text(
 )
 _ARCHIVE: Final = _add_archive.table
 
+_add_cluster: Final = Declare()
+
+EVENT_CLUSTER_LOG = _add_cluster.text(
+    "aeron.event.cluster.log",
+    None,
+    "events that a consensus module logs: names or numbers between commas, or all",
+    keyword="event_cluster_log",
+)
+EVENT_CLUSTER_LOG_DISABLE = _add_cluster.text(
+    "aeron.event.cluster.log.disable",
+    None,
+    "events of a consensus module to leave out, in the same form",
+    keyword="event_cluster_log_disable",
+)
+_CLUSTER: Final = _add_cluster.table
+
 _add_both: Final = Declare()
 
 EVENT_LOG_FILENAME = _add_both.text(
@@ -48,6 +64,7 @@ EVENT_BUFFER_LENGTH = _add_both.size(
 )
 _BOTH: Final = _add_both.table
 
-#: The properties that a driver and that an archive reads.
+#: The properties that a driver, an archive and a consensus module read.
 DRIVER_EVENT_PROPERTIES: Final = (*_DRIVER, *_BOTH)
 ARCHIVE_EVENT_PROPERTIES: Final = (*_ARCHIVE, *_BOTH)
+CLUSTER_EVENT_PROPERTIES: Final = (*_CLUSTER, *_BOTH)

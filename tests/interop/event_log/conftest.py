@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 AGENT = "io.aeron:aeron-agent:1.48.0"
 WAIT_S = 60.0
-LINE = re.compile(r"\[\d+\.\d{9}\] (DRIVER|ARCHIVE): (\w+) \[\d+/\d+\]: (.*)")
+LINE = re.compile(r"\[\d+\.\d{9}\] (DRIVER|ARCHIVE|CLUSTER): (\w+) \[\d+/\d+\]: (.*)")
 
 
 def agent_jar() -> Path:

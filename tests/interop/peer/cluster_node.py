@@ -45,7 +45,14 @@ def free_ports(count: int) -> list[int]:
 
 @contextmanager
 def java_node(
-    folder: Path, ingress: str, authenticator: str = "-", elsewhere: int = 0
+    folder: Path,
+    ingress: str,
+    authenticator: str = "-",
+    elsewhere: int = 0,
+    *,
+    properties: dict[str, str] | None = None,
+    agent: Path | None = None,
+    is_agents_own: bool = False,
 ) -> Iterator[Node]:
     """The reference's driver, archive and consensus module in one process.
 
@@ -54,14 +61,22 @@ def java_node(
         ingress: the ingress channel.
         authenticator: the class of an authenticator supplier.
         elsewhere: how many services run in containers of their own; 0 for an echo service here.
+        properties: further system properties.
+        agent: the jar of the agent that logs events.
+        is_agents_own: whether the node is of the version that is in that jar.
     """
     aeron_dir = tempfile.mkdtemp(prefix="aeron-cluster-", dir="/dev/shm")
     places = [f"localhost:{port}" for port in free_ports(5)]
     members = f"0,{','.join(places)}"
     command = toolchain().command(
         "ClusterNode", str(folder), f"{aeron_dir}/aeron", members, ingress, authenticator,
-        str(elsewhere), properties={},
+        str(elsewhere), properties=properties or {},
     )  # fmt: skip
+    if is_agents_own:
+        jar = str(toolchain().jar)
+        command = [word.replace(jar, str(agent)) for word in command]
+    if agent is not None:
+        command.insert(1, f"-javaagent:{agent}")
     node = ServerProcess("java-cluster-node", command)
     try:
         node.wait_line("ready")
