@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from aerolog.cluster.files import CLUSTER_MARK_NAME, ClusterMarkFile, NodeStateFile, RecordingLog
+from aerolog.cluster.files.layout import NODE_STATE_NAME
 from aerolog.tools.cluster_tool.raw_cluster_mark import service_marks
 from aerolog.tools.doctor.system_snapshot import STARTING, ClusterSnapshot, ComponentMark
 from aerolog.tools.views import machine
@@ -104,6 +105,9 @@ def _log(cluster_dir: str) -> dict[str, Any]:
 
 
 def _state(cluster_dir: str) -> dict[str, Any]:
+    path = Path(cluster_dir) / NODE_STATE_NAME
+    if path.exists() and path.stat().st_size == 0:
+        return {"has_state": False}  # its creation was cut off, and a node makes it anew
     try:
         NodeStateFile(cluster_dir)
     except FileNotFoundError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 CLUSTER_ID = 7
 ENTRY = 64
+NAMES = ("cluster-mark.dat", "cluster-mark-service-0.dat", "recording.log", "node-state.dat")
 
 
 @pytest.fixture
@@ -235,6 +237,15 @@ def test_missing_files(node: Path) -> None:
     assert set(found_in(node)) == {"recording-log-missing"}
 
 
+def test_what_a_crash_leaves_is_no_damage(node: Path) -> None:
+    (node / "node-state.dat").write_bytes(b"")
+    path = node / "recording.log"
+    path.write_bytes(path.read_bytes() + bytes(ENTRY))
+    found = found_in(node)
+    assert set(found) == {"node-state-missing", "recording-log-torn"}
+    assert found["recording-log-torn"].figures == {"length": ENTRY, "offset": 3 * ENTRY}
+
+
 def test_a_damaged_node_state(node: Path) -> None:
     patch(node / "node-state.dat", 8 + 8, (3).to_bytes(4, "little"))
     assert "a message of 3 bytes" in found_in(node)["node-state-damaged"].what
@@ -341,6 +352,30 @@ def test_files_that_may_not_be_read(node: Path) -> None:
     done = run_unprivileged("doctor", "--cluster-dir", node, "--interval", 0)
     assert done.returncode == 1
     assert "recording.log: Permission denied: run this as the user that owns it" in done.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_is_in_a_file_is_told_or_passed_over(node: Path, name: str, seed: int) -> None:
+    rng = random.Random(f"{seed} {name}")
+    path = node / name
+    data = bytearray(path.read_bytes())
+    head = min(len(data), 256)
+    for _ in range(rng.randrange(1, 8)):
+        data[rng.randrange(head)] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
+    del data[rng.choice([len(data), rng.randrange(len(data)), rng.randrange(head)]) :]
+    path.write_bytes(data)
+    look = Examination(cluster_dir=str(node)).look()
+    texts = [text for one in examine(Case(look)) for text in (one.what, one.reason, one.remedy)]
+    assert all(texts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_in_place_of_a_file_is_told(node: Path, name: str, files: DriverFiles) -> None:
+    (node / name).unlink()
+    (node / name).mkdir()
+    found = found_in(node, aeron_dir=str(files.folder))
+    assert {"cluster-unreadable", "cluster-mark-unreadable"} & found.keys()
 
 
 def test_the_command_tells_of_the_node(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
