@@ -131,8 +131,9 @@ class Aeron(Resource):
         self, channel: str | ChannelUri, stream_id: int, *, timeout: float | None = None
     ) -> ExclusivePublication:
         """Add a publication with a log and session of its own, for one thread at a time."""
-        future = self.add_exclusive_publication_async(channel, stream_id)
-        return self.conductor.await_answer(future, timeout)
+        return self.conductor.await_answer(
+            self.add_exclusive_publication_async(channel, stream_id), timeout
+        )
 
     def add_exclusive_publication_async(
         self, channel: str | ChannelUri, stream_id: int
@@ -196,10 +197,12 @@ class Aeron(Resource):
             RegistrationError: the driver refused it.
             DriverTimeoutError: it did not answer.
         """
-        future = self.add_subscription_async(
-            channel, stream_id, on_image=on_image, on_image_gone=on_image_gone
+        return self.conductor.await_answer(
+            self.add_subscription_async(
+                channel, stream_id, on_image=on_image, on_image_gone=on_image_gone
+            ),
+            timeout,
         )
-        return self.conductor.await_answer(future, timeout)
 
     def add_subscription_async(
         self,
@@ -286,8 +289,10 @@ class Aeron(Resource):
             registration_id: identifies the counter together with the type.
             timeout: seconds to wait for the driver's answer; None for the driver timeout.
         """
-        future = self.add_static_counter_async(type_id, label, key, registration_id=registration_id)
-        return self.conductor.await_answer(future, timeout)
+        return self.conductor.await_answer(
+            self.add_static_counter_async(type_id, label, key, registration_id=registration_id),
+            timeout,
+        )
 
     def add_static_counter_async(
         self, type_id: int, label: str, key: bytes = b"", *, registration_id: int
@@ -353,8 +358,7 @@ class Aeron(Resource):
 
     def next_session_id(self, stream_id: int, *, timeout: float | None = None) -> int:
         """Return a session id that no publication of the stream uses; random with old drivers."""
-        future = self.next_session_id_async(stream_id)
-        return self.conductor.await_answer(future, timeout)
+        return self.conductor.await_answer(self.next_session_id_async(stream_id), timeout)
 
     def next_session_id_async(self, stream_id: int) -> RegistrationFuture[int]:
         """Request a session id as ``next_session_id`` does, without waiting."""

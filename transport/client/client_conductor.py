@@ -220,7 +220,10 @@ class ClientConductor:
                     f"no response from MediaDriver within {limit:g}s"
                 ) from None
             raise
-        return future.result(0)
+        try:
+            return future.result(0)
+        finally:
+            del future  # as in ``result``: no cycle keeps what the caller holds
 
     def wait_for(self, future: RegistrationFuture[Any], timeout: float | None) -> None:
         """Do the client's work until an answer has arrived.

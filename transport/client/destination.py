@@ -96,9 +96,12 @@ class Destination:
     ) -> Self:
         conductor.check_keys(channel)
         future = conductor.submit(Kind.DESTINATION, add, _nothing)
-        if wait:
-            conductor.await_answer(future, timeout)
-        return cls(channel, future, conductor, remove)
+        try:
+            if wait:
+                conductor.await_answer(future, timeout)
+            return cls(channel, future, conductor, remove)
+        finally:
+            del future  # as in ``RegistrationFuture.result``
 
     @staticmethod
     def remove_from_publication(
@@ -149,8 +152,11 @@ class Destination:
         self.removed = True
         own, conductor = self.registration_id, self._conductor
         future = conductor.submit(Kind.DESTINATION, lambda i: self._remove(i, own), _nothing)
-        if wait:
-            conductor.await_answer(future, timeout)
+        try:
+            if wait:
+                conductor.await_answer(future, timeout)
+        finally:
+            del future  # as in ``RegistrationFuture.result``
 
     def __enter__(self) -> Self:
         return self

@@ -63,8 +63,11 @@ class RegistrationFuture(Future[T], Generic[T]):
             RegistrationError: the driver refused the command.
             TimeoutError: no answer in that time; the command stays under way.
         """
-        self._conductor.wait_for(self, timeout)
-        return super().result(0)
+        try:
+            self._conductor.wait_for(self, timeout)
+            return super().result(0)
+        finally:
+            del self  # the error's traceback would hold this future, which holds the error
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Wait for the answer and return the error, None when there is none."""

@@ -249,6 +249,8 @@ class ControlSession:
                 self._publication = future.result()
             except RegistrationError as error:
                 self._reporter.error(error)
+            finally:
+                del future  # the error's traceback would keep this session and its image's log
             work += 1
         if self._pending_counter is not None and self._pending_counter.done():
             counter_future, self._pending_counter = self._pending_counter, None
@@ -256,6 +258,8 @@ class ControlSession:
                 self._counter = counter_future.result()
             except RegistrationError as error:
                 self._reporter.error(error)
+            finally:
+                del counter_future
             work += 1
         if work and self._publication is not None and self._counter is not None:
             self._show_counter(self._counter, self._publication.registration_id)

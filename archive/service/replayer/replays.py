@@ -360,6 +360,7 @@ class Replays:
                 ArchiveErrorCode.GENERIC,
                 f"failed to create replay publication: {exception_text(error)}",
             )
+            error.__traceback__ = None  # in a cycle it would keep the control session and its log
             return
         self.sessions[session.replay_session_id] = session
         self._by_reader[id(session.reader)] = session

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from functools import partial
 from queue import Full, Queue
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
@@ -152,8 +153,7 @@ def _finish(
     try:
         result = task()
     except Exception as error:  # noqa: BLE001 -- whatever it is, who asked is told
-        reason = error
-        return lambda: failed(reason)
+        return partial(failed, error)  # not a closure: a cycle with the error's traceback
 
     def tell() -> None:
         try:
