@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from aerolog._version import __version__
 from aerolog.tools.command_line import direct_start
-from aerolog.tools.command_line.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE, discard_stdout
+from aerolog.tools.command_line.exit_codes import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    discard_stdout,
+    is_of_stdout,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         discard_stdout()
         return 0
+    except OSError as error:
+        # Of what was still buffered: all else ended within the command.
+        if not is_of_stdout(error):
+            raise
+        discard_stdout()
+        sys.stderr.write(f"aerolog: standard output: {error.strerror}\n")
+        return EXIT_FAILED
     return code
 
 

@@ -78,10 +78,12 @@ class TimeIndex(Resource):
         problems: tuple[str, ...] = (),
         error: OSError | None = None,
         file: DataFile | None = None,
+        first_length: int = 0,
     ) -> None:
         """Use ``open``, ``of`` or ``from_entries``."""
         self._blocks = blocks
         self._file = file
+        self._first_length = first_length
         self.recording_id = recording_id
         self.source = source
         self.is_rebuilt = is_rebuilt
@@ -143,9 +145,9 @@ class TimeIndex(Resource):
         """The index of a recording whose start and end the caller knows."""
         error = None
         try:
-            file, header, problems = _open_file(archive_dir, descriptor, files)
+            file, header, length, problems = _open_file(archive_dir, descriptor, files)
         except OSError as unread:
-            error, file, header = unread, None, None
+            error, file, header, length = unread, None, None, 0
             problems = (f"the index cannot be read: {unread}",)
         if file is None or header is None:
             blocks = TimeBlocks(b"", descriptor.recording_id, 0)
@@ -168,6 +170,7 @@ class TimeIndex(Resource):
             problems=problems,
             error=error,
             file=file,
+            first_length=length,
         )
 
     @classmethod
@@ -328,10 +331,28 @@ class TimeIndex(Resource):
         if damaged:
             text = ", ".join(str(number) for number in damaged[:8])
             more = f" and {len(damaged) - 8} more" if len(damaged) > 8 else ""
-            told = f"damaged blocks of entries: {text}{more}"
-            if told not in self.problems:
-                self.problems += (told,)
+            self._note(f"damaged blocks of entries: {text}{more}")
+        try:
+            self.check_length()
+        except FileFormatError as error:
+            self._note(str(error))
         return self.problems
+
+    def check_length(self) -> None:
+        """Check that the index file has all that it had when it was opened.
+
+        Raises:
+            FileFormatError: it became shorter, so that times are known less precisely.
+        """
+        if self._file is not None and self._file.file_size() < self._first_length:
+            raise FileFormatError(
+                f"{self._file.path} became shorter while it was read: it had"
+                f" {self._first_length} bytes"
+            )
+
+    def _note(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems += (problem,)
 
     # -- finding ----------------------------------------------------------------------------------
 
@@ -418,8 +439,8 @@ def _int64s(values: Buffer | Sequence[int]) -> array[int]:
 
 def _open_file(
     archive_dir: str, descriptor: RecordingDescriptor, files: FileSystem
-) -> tuple[DataFile | None, IndexHeader | None, tuple[str, ...]]:
-    """Open the index file of a recording; returns it with its header and its faults.
+) -> tuple[DataFile | None, IndexHeader | None, int, tuple[str, ...]]:
+    """Open the index file of a recording; returns it with its header, length and faults.
 
     Raises:
         OSError: the file exists but cannot be read.
@@ -428,18 +449,19 @@ def _open_file(
     try:
         file = files.open_data_file(path)
     except FileNotFoundError:
-        return None, None, ()
+        return None, None, 0, ()
     try:
+        length = file.file_size()
         header = IndexHeader.decode(file.read_at(BLOCK_LENGTH, 0))
         foreign = header.why_foreign(descriptor)
         if foreign is not None:
             raise FileFormatError(foreign)
-        rest = file.file_size() % BLOCK_LENGTH
+        rest = length % BLOCK_LENGTH
     except FileFormatError as error:
         file.close()
-        return None, None, (f"the index is not used: {error}",)
+        return None, None, 0, (f"the index is not used: {error}",)
     except OSError:
         file.close()
         raise
     problems = (f"the index ends within a block, {rest} bytes of it",) if rest else ()
-    return file, header, problems
+    return file, header, length, problems

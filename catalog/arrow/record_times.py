@@ -236,6 +236,7 @@ class RowTimes:
         places = memoryview(bytearray(8 * rows)).cast("q")
         first_positions(term_ids, term_offsets, places, self._initial_term_id, self._term_length)
         self.index.fill_times(places, view)
+        self.index.check_length()  # what is left of an index knows times less precisely
         settle(places, view, *astuple(self.settled))
         return self._array(times, view)
 

@@ -11,6 +11,8 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from aerolog.tools.command_line.missing_pages import last_missing, missing_since
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -39,12 +41,24 @@ def direct_form(arguments: Sequence[str]) -> Callable[[], int | None] | None:
 
 def run(form: Callable[[], int | None]) -> int:
     """Does it; returns the exit code, and tells of errors as all commands do."""
+    missing_before = last_missing()
     try:
-        return form() or 0
+        code = form() or 0
     except Exception as error:  # noqa: BLE001 - told below, by what Typer's commands use
-        from aerolog.tools.command_line.invocation import ending
+        return _told(error, missing_since(missing_before))
+    missing = None if code else missing_since(missing_before)
+    return code if missing is None else _told(None, missing)
 
-        return ending(partial(_raise, error), debug=bool(os.environ.get("AEROLOG_TRACEBACK")))
+
+def _told(error: Exception | None, missing: str | None) -> int:
+    """Tells of an error, or of pages that were missing where it is none or may come of them."""
+    from aerolog.tools.command_line.invocation import ending
+    from aerolog.transport.errors import AerologError
+
+    if missing is not None and not isinstance(error, (AerologError, OSError)):
+        error = AerologError(missing)
+    assert error is not None
+    return ending(partial(_raise, error), debug=bool(os.environ.get("AEROLOG_TRACEBACK")))
 
 
 def _raise(error: Exception) -> NoReturn:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 from typing import Final
 
@@ -35,6 +37,17 @@ OWN_CODES: Final[dict[str, dict[int, str]]] = {
         4: "There is something critical (see --fail-on).",
     },
 }
+
+
+def is_of_stdout(error: OSError) -> bool:
+    """Whether a full disk is that of stdout: all other files are named by their errors."""
+    if error.errno != errno.ENOSPC or error.filename is not None:
+        return False
+    try:
+        mode = os.fstat(sys.stdout.fileno()).st_mode
+    except (OSError, ValueError):
+        return False  # it is none of the system's files
+    return not stat.S_ISFIFO(mode) and not sys.stdout.isatty()
 
 
 def discard_stdout() -> None:

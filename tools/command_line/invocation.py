@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import traceback
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,8 +17,10 @@ from aerolog.tools.command_line.exit_codes import (
     EXIT_TERMINATED,
     EXIT_USAGE,
     discard_stdout,
+    is_of_stdout,
 )
 from aerolog.tools.command_line.help import HouseGroup
+from aerolog.tools.command_line.missing_pages import last_missing, missing_since
 from aerolog.tools.terminal.console import remark
 from aerolog.transport.errors import AerologError, MissingExtraError
 
@@ -71,11 +72,11 @@ def run(arguments: list[str]) -> int:
 
 def ending(work: Callable[[], Any], *, debug: bool = False) -> int:
     """Does a command's work, tells how it ended, and returns its exit code."""
-    missing_before = _last_missing()
+    missing_before = last_missing()
     try:
         result = work()
     except typer.Exit as stop:
-        if not stop.exit_code and (missing := _missing_since(missing_before)):
+        if not stop.exit_code and (missing := missing_since(missing_before)):
             return _fail(missing, EXIT_FAILED)
         return stop.exit_code
     except _ClickException as error:
@@ -95,28 +96,15 @@ def ending(work: Callable[[], Any], *, debug: bool = False) -> int:
     except (AerologError, OSError) as error:
         return _fail(_text(error), EXIT_FAILED, debug=debug)
     except Exception as error:  # noqa: BLE001 - the last resort: told, with where to look
-        if missing := _missing_since(missing_before):
+        if missing := missing_since(missing_before):
             return _fail(missing, EXIT_FAILED, debug=debug)
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         advice = "" if debug else "; --debug shows where"
         message = f"a fault of aerolog itself: {' '.join(what.split())}{advice}"
         return _fail(message, EXIT_FAULT, debug=debug)
-    if missing := _missing_since(missing_before):
+    if missing := missing_since(missing_before):
         return _fail(missing, EXIT_FAILED)
     return result if isinstance(result, int) else 0
-
-
-def _last_missing() -> tuple[int, str]:
-    """How many mapped files lacked a page that was read, and what is said of the last of them."""
-    # A command that mapped nothing has not loaded the module, and need not wait for it.
-    mapped_file = sys.modules.get("aerolog.transport.memory.mapped_file")
-    return (0, "") if mapped_file is None else mapped_file.last_missing()
-
-
-def _missing_since(before: tuple[int, str]) -> str | None:
-    """Why what was printed may be wrong, when a mapped file lacked a page meanwhile."""
-    count, text = _last_missing()
-    return None if count == before[0] else f"{text}: what is said of it may be wrong"
 
 
 def _begun(root: Any, arguments: list[str]) -> tuple[Any, Any]:
@@ -159,6 +147,9 @@ def _terminate_like_interrupt() -> Any:
 
 def _text(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
+        if is_of_stdout(error):
+            discard_stdout()
+            return f"standard output: {error.strerror}"
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
     return str(error) or type(error).__name__

@@ -105,7 +105,6 @@ def _values(index: "TimeIndex", at_ns: int | None) -> tuple[dict[str, Any], list
     """What is printed, and what is wrong."""
     from aerolog.transport.config.times import format_time
 
-    problems = list(index.check())
     values: dict[str, Any] = {
         "recording_id": index.recording_id,
         "source": index.source,
@@ -123,4 +122,5 @@ def _values(index: "TimeIndex", at_ns: int | None) -> tuple[dict[str, Any], list
             "from_position": index.position_at(at_ns),
             "until_position": index.end_position_at(at_ns),
         }
-    return values, problems
+    # Last, for the file may be cut while the values are read.
+    return values, list(index.check())

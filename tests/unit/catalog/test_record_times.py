@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import Any
 import pytest
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.time_index import TimeIndex
 from aerolog.catalog import open_recording
 from aerolog.catalog.arrow.record_times import LAG_NS_MAX, SettledTimes, index_of, settled_times
 from aerolog.catalog.arrow.row_times import carried_times, first_positions, settle, to_microseconds
 from aerolog.catalog.times import TimeSource, epoch_us
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.transport.concurrent.clock import ManualClock
-from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.errors import ConfigurationError, FileFormatError
 
 START = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 START_NS = 1_700_000_000_000_000_000
@@ -66,6 +68,22 @@ def test_an_index_of_another_recording_is_none(tmp_path: Path) -> None:
     path = write_time_index(tmp_path, 1, [(START_NS, 0), (START_NS + 5, end)])
     (tmp_path / "aerolog" / "times" / "0.time").write_bytes(Path(path).read_bytes())
     assert set(times(tmp_path)) == {None}
+
+
+def test_rows_get_no_times_of_an_index_that_is_cut_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = made(tmp_path)
+    path = write_time_index(tmp_path, 0, [(START_NS, 0), (START_NS + 500_000_000, end)])
+    fill_times = TimeIndex.fill_times
+
+    def cut_first(index: TimeIndex, *columns: Any) -> None:
+        os.truncate(path, 0)
+        fill_times(index, *columns)
+
+    monkeypatch.setattr(TimeIndex, "fill_times", cut_first)
+    with pytest.raises(FileFormatError, match=rf"{path} became shorter while it was read"):
+        times(tmp_path)
 
 
 @pytest.mark.parametrize("source", ["reserved", "8"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from array import array
 from datetime import UTC, datetime
 from pathlib import Path
@@ -142,6 +144,19 @@ def test_a_damaged_block_costs_the_precision_of_its_times(folder) -> None:
         assert index.position_at(T0 + 600 * MS) == 600 * FRAME
         assert index.time_at(251 * FRAME) < index.time_at(300 * FRAME) < T0 + 504 * MS
         assert index.check() == ("damaged blocks of entries: 1",)
+
+
+@pytest.mark.parametrize("left", [0, 2 * BLOCK_LENGTH])
+def test_an_index_that_is_cut_while_it_is_read_says_so(folder, left: int) -> None:
+    path = file_of(folder)
+    length = path.stat().st_size
+    told = f"{path} became shorter while it was read: it had {length} bytes"
+    with TimeIndex.open(folder, 0) as index:
+        index.check_length()
+        os.truncate(path, left)
+        assert index.check()[-1] == told
+        with pytest.raises(FileFormatError, match=re.escape(told)):
+            index.check_length()
 
 
 def test_one_damaged_copy_of_the_header_is_made_up_for_by_the_other(folder) -> None:

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 PAGE = 4096
 
 
+@pytest.mark.parametrize("start", ["invocation.ending", "direct_start.run"])
 @pytest.mark.parametrize("answer", ["return 0", "raise KeyError('zeros')", "raise typer.Exit(0)"])
-def test_a_command_whose_file_became_shorter_says_so(tmp_path: Path, answer: str) -> None:
+def test_a_command_whose_file_became_shorter_says_so(
+    tmp_path: Path, answer: str, start: str
+) -> None:
     file = tmp_path / "file.dat"
     file.write_bytes(b"x" * PAGE)
     program = f"""
         import os, sys, typer
-        from aerolog.tools.command_line.invocation import ending
+        from aerolog.tools.command_line import direct_start, invocation
         from aerolog.transport.memory.mapped_file import MappedFile
 
         def work():
@@ -30,9 +33,9 @@ def test_a_command_whose_file_became_shorter_says_so(tmp_path: Path, answer: str
             bytes(mapped)
             {answer}
 
-        assert ending(lambda: 0) == 0
-        code = ending(work)
-        assert ending(lambda: 0) == 0
+        assert {start}(lambda: 0) == 0
+        code = {start}(work)
+        assert {start}(lambda: 0) == 0
         sys.exit(code)
         """
     done = subprocess.run(
