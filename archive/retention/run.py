@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from aerolog.archive.retention.clock import clock_problem
 from aerolog.archive.retention.folder_facts import archive_age, look, newest_ms
 from aerolog.archive.retention.journal import Journal
 from aerolog.archive.retention.planner import plan
-from aerolog.archive.retention.retention_folder import run_lock
+from aerolog.archive.retention.retention_folder import make_folder, reserve_room, run_lock
 from aerolog.archive.retention.steps import Applied, PlanRun, settle
 
 if TYPE_CHECKING:
@@ -74,6 +75,15 @@ class Retention:
             FileFormatError: the catalog is damaged.
         """
         return self._plan(Journal.open(self.archive_dir, self.files), needs)
+
+    def reserve(self) -> None:
+        """Reserve room for the files of runs, as the policies are set; see ``reserve_room``.
+
+        A disk that has no room now may have it at the next run.
+        """
+        with suppress(OSError):
+            make_folder(self.archive_dir, self.files)
+            reserve_room(self.archive_dir, self.files)
 
     def run(
         self, archive: ArchiveAccess, agree: Callable[[Plan], bool] = lambda _plan: True

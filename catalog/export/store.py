@@ -23,7 +23,7 @@ from aerolog.catalog.export.errors import ExportUnderWayError, TargetUnreachable
 from aerolog.catalog.locations import local_folder, without_secrets
 from aerolog.catalog.object_store import Objects
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.memory.filesystem import RealFileSystem, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,19 +105,22 @@ class ObjectSink(Sink):
 class LocalSink(Sink):
     """A file of this machine. It is brought to disk and checked while it is written."""
 
-    def __init__(self, raw: Any, durable: DurableFile) -> None:
+    def __init__(self, raw: Any, durable: DurableFile, path: Path) -> None:
         super().__init__(raw)
         self._durable = durable
+        self._path = path
 
     def write(self, data: Buffer) -> int:
         """Append bytes."""
-        written = super().write(data)
+        with named(self._path):
+            written = super().write(data)
         self._durable.grown(self.length)
         return written
 
     def finished_checksum(self) -> str:
         """Return the checksum of all bytes, after those that are not checked yet were read back."""
-        self._durable.finish(self.length)
+        with named(self._path):
+            self._durable.finish(self.length)
         return self._durable.checksum.text
 
     def close(self) -> None:
@@ -306,10 +309,11 @@ class FolderStore(Store):
             self._unsynced.add(staged.parent)
         with (
             staged.open("w+b", buffering=0) as file,
-            closing(LocalSink(UnbufferedFile(file), DurableFile(file.fileno()))) as sink,
+            closing(LocalSink(UnbufferedFile(file), DurableFile(file.fileno()), staged)) as sink,
         ):
             yield sink
-            os.fsync(file.fileno())
+            with named(staged):
+                os.fsync(file.fileno())
 
     def open(self, path: str) -> Any:
         """See `Store`."""

@@ -93,7 +93,10 @@ class JournalFile:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             if create:
-                _begin(path, fd)
+                try:
+                    _begin(path, fd)
+                except OSError as error:
+                    raise _unwritten(path, error) from error
             yield None if os.fstat(fd).st_size == 0 else cls(path, fd)
         finally:
             os.close(fd)
@@ -136,9 +139,7 @@ class JournalFile:
             os.fsync(self._fd)
         except OSError as error:
             os.ftruncate(self._fd, end)
-            raise JournalError(
-                f"the journal {self.path} cannot be written: {error.strerror}; nothing was noted"
-            ) from error
+            raise _unwritten(self.path, error) from error
         return os.fstat(self._fd).st_size
 
     def end(self) -> int:
@@ -188,6 +189,12 @@ def _begin(path: Path, fd: int) -> None:
     _write(fd, header.encode() + b"\n")
     os.fsync(fd)
     RealFileSystem().sync_dir(str(path.parent))
+
+
+def _unwritten(path: Path, error: OSError) -> JournalError:
+    return JournalError(
+        f"the journal {path} cannot be written: {error.strerror}; nothing was noted"
+    )
 
 
 def _write(fd: int, data: bytes) -> None:

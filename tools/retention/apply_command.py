@@ -76,6 +76,7 @@ def apply(
     if dry_run:
         _dry_run(retention, shared.archive_needs(archive_dir, archive), as_json=as_json)
         return
+    retention.reserve()
     once = _Once(retention, archive_dir, archive, yes=yes, as_json=as_json)
     if every is None:
         once()

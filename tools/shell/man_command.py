@@ -42,6 +42,7 @@ def man(
     The page is shown by man on a terminal; elsewhere it is printed for groff -man.
     """
     from aerolog.tools.shell.manual_pages import page, pages
+    from aerolog.transport.memory.filesystem import named
 
     if to is not None:
         if names:
@@ -50,7 +51,8 @@ def man(
         folder.mkdir(parents=True, exist_ok=True)
         count = 0
         for one in pages():
-            (folder / one.file_name).write_text(one.text)
+            with named(folder / one.file_name):
+                (folder / one.file_name).write_text(one.text)
             count += 1
         say(f"{count} pages in {folder}")
         return

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from aerolog.transport.memory.filesystem import named
+
 FILE_NAME: Final = "aerolog.lua"
 
 
@@ -30,7 +32,8 @@ def place(lua: str, folder: Path) -> Path:
     target = folder / FILE_NAME
     part = folder / f".{FILE_NAME}.{os.getpid()}"
     try:
-        part.write_text(lua)
+        with named(part):
+            part.write_text(lua)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)

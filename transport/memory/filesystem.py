@@ -8,15 +8,18 @@ and writes through the MappedFile and DataFile objects that it opens.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
 import signal
 import stat
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
+from aerolog.transport.errors import StorageSpaceError
 from aerolog.transport.memory.data_file import DataFile
 from aerolog.transport.memory.mapped_file import MappedFile, existing_parent, usable_space
 from aerolog.transport.resource import Resource
@@ -297,4 +300,26 @@ class RealFileSystem(FileSystem):
         return Path(path).read_bytes()
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        Path(path).write_bytes(data)
+        with named(path):
+            Path(path).write_bytes(data)
+
+
+@contextmanager
+def named(path: str | Path) -> Iterator[None]:
+    """Give errors of an open file its name, which the system does not tell with them.
+
+    Args:
+        path: of the file; errors that have a name keep it.
+
+    Raises:
+        StorageSpaceError: the disk is full.
+        OSError: any other error of the system's.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        if error.errno != errno.ENOSPC or isinstance(error, StorageSpaceError):
+            raise
+        raise StorageSpaceError(errno.ENOSPC, error.strerror, error.filename) from error

@@ -20,6 +20,7 @@ from typing import Final
 from aerolog.archive.credentials import check_user
 from aerolog.archive.service.security.watched_file import lines_of, parsed
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.memory.filesystem import named
 
 SALT_LENGTH: Final = 16
 HASH_LENGTH: Final = 32
@@ -140,7 +141,7 @@ def set_password(
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with named(temporary), os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.writelines(line + "\n" for line in kept)
             file.flush()
             os.fsync(file.fileno())

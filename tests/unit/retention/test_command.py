@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 import time
 from typing import TYPE_CHECKING
 
 import pytest
+from prerequisites import needs_mounts, small_disk
 from retention_facts import DAY_MS, NOW_MS, SEGMENT, write_recording
 
 from aerolog.archive.retention.journal import STEP_BEGIN, Journal
-from aerolog.archive.retention.retention_folder import holds_path, make_folder, run_lock
+from aerolog.archive.retention.retention_folder import (
+    RESERVE_LENGTH,
+    holds_path,
+    make_folder,
+    reserve_path,
+    run_lock,
+)
 from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.catalog.index.labels import label
 from aerolog.tools.main import main
+from aerolog.tools.retention import retention_run
+from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
@@ -69,6 +79,28 @@ def test_a_plan_says_what_would_go_and_changes_nothing(folder, run) -> None:
     code, out, _ = run("apply", *AGE, "--dry-run", "--json")
     assert json.loads(out)["dry_run"] is True
     assert files(folder) == before
+
+
+@needs_mounts
+def test_room_is_reserved_before_anything_else_of_a_run_can_fail(
+    tmp_path, run, monkeypatch
+) -> None:
+    def no_answer(*_arguments: object) -> None:
+        raise AerologError("the archive does not answer")
+
+    with small_disk(tmp_path / "disk", 4 << 20) as disk:
+        write_recording(str(disk), FILES, age_ms=10 * DAY_MS - time.time_ns() // 10**6 + NOW_MS)
+        write_recording(str(disk), FILES, stream_id=500)
+        with monkeypatch.context() as patched:
+            patched.setattr(retention_run, "archive_access", no_answer)
+            code, _, err = run("apply", *AGE, "--yes", where=disk)
+            assert (code, err) == (1, "aerolog: the archive does not answer\n")
+        assert FILES.size(reserve_path(disk)) == RESERVE_LENGTH
+        free = os.statvfs(disk)
+        with (disk / "filler").open("wb") as filler:
+            os.posix_fallocate(filler.fileno(), 0, free.f_bavail * free.f_frsize)
+        code, _, err = run("apply", *AGE, "--yes", where=disk)
+        assert (code, list(disk.glob("0-*.rec"))) == (0, []), err
 
 
 def test_policies_come_from_a_file(folder, run, tmp_path) -> None:
