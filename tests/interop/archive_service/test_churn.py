@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.interop
 IPC = "aeron:ipc?term-length=64k"
 TERM_LENGTH = 64 * 1024
-# Two rounds are counted; the long form is of more, with more of each kind in a round.
+# How many of each kind come in a round, and how many rounds come after the first one.
 FORMS = [
     pytest.param(3, 1, id="short"),
-    pytest.param(12, 12, id="long", marks=pytest.mark.slow),
+    pytest.param(10, 5, id="long", marks=[pytest.mark.slow, pytest.mark.timeout(600)]),
 ]
 CREDENTIALS = b"admin:admin"
 # A round allocates and frees the same again; what the allocator keeps may still settle a little.
@@ -197,26 +197,29 @@ def be_killed(server: Server, stream_id: int) -> None:
 def change_recordings(server: Server, stream_id: int) -> None:
     """A recording that is extended, cut at both ends, copied, replayed in vain, and purged."""
     with session(server) as (aeron, archive):
-        for position in (0, ROUNDS * FRAME):
-            channel = IPC
-            if position:
-                (entry,) = archive.recordings(stream_id=stream_id)
-                recording_id = entry.recording_id
-                channel = str(
-                    ChannelUri.parse(IPC).with_position(
-                        position, entry.initial_term_id, TERM_LENGTH
-                    )
-                )
-                archive.extend_recording(recording_id, IPC, stream_id)
-            else:
-                archive.start_recording(IPC, stream_id)
+        half, end = ROUNDS * FRAME, 2 * ROUNDS * FRAME
+        archive.start_recording(IPC, stream_id)
+        channel = IPC
+        for stop in (half, end):
             with aeron.add_exclusive_publication(channel, stream_id) as publication:
                 publication.wait_connected(30, writable=True)
                 for _ in range(ROUNDS):
                     publication.send(bytes(FRAME - 32), timeout=30.0)
+                (entry,) = archive.recordings(stream_id=stream_id)
+                recording_id = entry.recording_id
+                wait_until(
+                    lambda: archive.max_recorded_position(recording_id) == stop,  # noqa: B023
+                    f"recording {recording_id} to come to {stop}",
+                )
             archive.stop_recording(IPC, stream_id)
-        end = 2 * ROUNDS * FRAME
-        wait_until(lambda: archive.stop_position(recording_id) == end, "the recording to end")
+            wait_until(
+                lambda: archive.stop_position(recording_id) == stop,  # noqa: B023
+                f"recording {recording_id} to stop at {stop}",
+            )
+            if stop == half:
+                begin = (stop, entry.initial_term_id, TERM_LENGTH)
+                channel = str(ChannelUri.parse(IPC).with_position(*begin))
+                archive.extend_recording(recording_id, IPC, stream_id)
         archive.truncate_recording(recording_id, end - FRAME)
         archive.purge_segments(recording_id, 128 * 1024)
         archive.stop_replay(archive.start_replay(recording_id, IPC, stream_id))
@@ -231,6 +234,10 @@ def change_recordings(server: Server, stream_id: int) -> None:
         copy = next(one.recording_id for one in signals if one.signal.name == "SYNC")
         assert any(one.signal.name == "REPLICATE_END" for one in signals)
         for one in (recording_id, copy):
+            wait_until(
+                lambda: archive.recording_position(one) is None,  # noqa: B023
+                f"recording {one} to be no longer active",
+            )
             archive.purge_recording(one)
 
 
