@@ -72,7 +72,8 @@ def samples(page: Path) -> list[Sample]:
 
 def script(page: Path, found: list[Sample], folder: Path) -> str:
     """One shell script of all samples; what each prints goes to a file of its own."""
-    lines = ["set -eu", "rm -f said-*"]
+    # A log of the run before would be taken for that of a service which has not begun its own.
+    lines = ["set -eu", "rm -f said-* *.log"]
     for number, sample in enumerate(found):
         if sample.elsewhere:
             continue
