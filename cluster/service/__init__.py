@@ -1,8 +1,9 @@
 """Clustered services: the container, and what a service sees of its cluster (spec cluster 11)."""
 
+from aerolog.cluster.counter_types import Role
 from aerolog.cluster.errors import ActiveClusterError, ClusterError
 from aerolog.cluster.service.client_session import ClientSession, UnsentClaim
-from aerolog.cluster.service.cluster import Cluster, Role
+from aerolog.cluster.service.cluster import Cluster
 from aerolog.cluster.service.clustered_service import (
     ClusteredService,
     Serializer,

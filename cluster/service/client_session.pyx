@@ -74,7 +74,7 @@ cdef class ClientSession:
 
     # -- egress ----------------------------------------------------------------------------------
 
-    def offer(self, data: Buffer) -> int | OfferStatus:
+    def offer(self, data: object) -> int | OfferStatus:
         """Offer a message to the client, without waiting.
 
         Only the leader's service sends. On other members, and while a log is replayed, nothing is
@@ -159,7 +159,7 @@ cdef class ClientSession:
             claim.buffer[:SESSION_HEADER_LENGTH] = self._agent.egress_header(self.session_id)
         return claim
 
-    def send(self, data: Buffer, *, timeout: float = SEND_TIMEOUT) -> int | OfferStatus:
+    def send(self, data: object, *, timeout: float = SEND_TIMEOUT) -> int | OfferStatus:
         """Offer a message until the client's egress takes it, at most for ``timeout`` seconds.
 
         A client that has not made room for so long misses what comes until it reads again, so that

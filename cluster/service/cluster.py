@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -11,20 +10,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from aerolog.cluster.counter_types import Role
     from aerolog.cluster.protocol import ClusterTimeUnit
     from aerolog.cluster.service.client_session import ClientSession
     from aerolog.cluster.service.options import ServiceContainerOptions
     from aerolog.cluster.service.service_agent import ServiceAgent
     from aerolog.transport.client import Aeron
     from aerolog.transport.client.status import OfferStatus
-
-
-class Role(IntEnum):
-    """What a member is in its cluster."""
-
-    FOLLOWER = 0
-    CANDIDATE = 1
-    LEADER = 2
 
 
 class Cluster:

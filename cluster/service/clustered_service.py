@@ -6,9 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from aerolog.cluster.counter_types import Role
     from aerolog.cluster.protocol import CloseReason, NewLeadershipTermEvent
     from aerolog.cluster.service.client_session import ClientSession
-    from aerolog.cluster.service.cluster import Cluster, Role
+    from aerolog.cluster.service.cluster import Cluster
     from aerolog.cluster.service.snapshot_file import SnapshotReader, SnapshotWriter
 
 

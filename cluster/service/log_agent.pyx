@@ -66,7 +66,7 @@ cdef class LogAgent(EventAgent):
         self.sessions = {}
         self._index = SessionIndex()
 
-    def __init__(self, role_name: str, service: ClusteredService, limit: int) -> None:
+    def __init__(self, role_name: str, service: object, limit: int) -> None:
         super().__init__(role_name)
         self._limit = limit
         self._native = service if isinstance(service, NativeService) else None

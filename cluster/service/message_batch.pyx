@@ -133,22 +133,22 @@ cdef class MessageBatch:
         return memoryview(_BatchBytes(self))
 
     @property
-    def ends(self) -> numpy.ndarray:
+    def ends(self) -> object:
         """Where each message ends in `data`: a NumPy array of int64."""
         return self._column(&self._entries[0].end if self._count else NULL)
 
     @property
-    def session_ids(self) -> numpy.ndarray:
+    def session_ids(self) -> object:
         """Ids of the sessions, negative for services: a NumPy array of int64."""
         return self._column(&self._entries[0].session_id if self._count else NULL)
 
     @property
-    def timestamps(self) -> numpy.ndarray:
+    def timestamps(self) -> object:
         """The cluster's times at which messages were appended: a NumPy array of int64."""
         return self._column(&self._entries[0].timestamp if self._count else NULL)
 
     @property
-    def positions(self) -> numpy.ndarray:
+    def positions(self) -> object:
         """The log's positions behind the messages: a NumPy array of int64."""
         return self._column(&self._entries[0].position if self._count else NULL)
 
@@ -161,7 +161,7 @@ cdef class MessageBatch:
             values[index] = (<int64_t*> (<char*> first + index * sizeof(entry_t)))[0]
         return column
 
-    def to_arrow(self) -> pyarrow.RecordBatch:
+    def to_arrow(self) -> object:
         """Return an Arrow record batch: session_id, timestamp, position, payload (binary)."""
         arrow = importlib.import_module("pyarrow")
         numpy = importlib.import_module("numpy")

@@ -9,6 +9,7 @@ import struct
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from aerolog.cluster.counter_types import COMMIT_POSITION, RECOVERY_STATE, Role
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.protocol import (
     CLUSTER_ACTION_FLAGS_STANDBY_SNAPSHOT,
@@ -35,7 +36,7 @@ from aerolog.cluster.protocol import (
     semantic_version_text,
 )
 from aerolog.cluster.service.client_session import ClientSession
-from aerolog.cluster.service.cluster import Cluster, Role
+from aerolog.cluster.service.cluster import Cluster
 from aerolog.cluster.service.log_agent import LogAgent
 from aerolog.cluster.service.service_snapshot import load_snapshot, take_snapshot
 from aerolog.transport.client.status import OfferStatus
@@ -57,8 +58,6 @@ if TYPE_CHECKING:
     from aerolog.transport.client import Aeron, Image, Subscription
     from aerolog.transport.client.client_counters import CounterView
 
-COMMIT_POSITION_TYPE_ID: Final = 203
-RECOVERY_STATE_TYPE_ID: Final = 204
 #: Key of the recovery state: term id, log position, timestamp, cluster id, number of services; a
 #: recording id for each service follows.
 _RECOVERY_KEY: Final = struct.Struct("<qqqii")
@@ -129,8 +128,8 @@ class ServiceAgent(LogAgent):
         Raises:
             AgentTerminated: the container was closed meanwhile.
         """
-        recovery = self._await_counter(RECOVERY_STATE_TYPE_ID, at=_RECOVERY_KEY.size - 8)
-        self._commit_position = commits = self._await_counter(COMMIT_POSITION_TYPE_ID)
+        recovery = self._await_counter(RECOVERY_STATE, at=_RECOVERY_KEY.size - 8)
+        self._commit_position = commits = self._await_counter(COMMIT_POSITION)
         self.follow_commits(self.aeron.conductor.counters, commits.counter_id)
         self.clear_sessions()
         try:

@@ -89,16 +89,16 @@ def classic_invalidate_latest_snapshot(
 ) -> int:
     """Makes the newest snapshot invalid."""
     del arguments
-    with _classic_log(folder) as log:
+    with _classic_log(folder, writable=True) as log:
         done = log.invalidate_latest_snapshot()
     terminal.line(f" invalidate latest snapshot: {str(done).lower()}")
     return 0 if done else EXIT_INVALID
 
 
 @contextmanager
-def _classic_log(folder: str) -> Iterator[RecordingLog]:
+def _classic_log(folder: str, *, writable: bool = False) -> Iterator[RecordingLog]:
     try:
-        log = RecordingLog(folder)
+        log = RecordingLog(folder, writable=writable)
     except FileNotFoundError as error:
         path = file_in(folder, RECORDING_LOG_NAME)
         raise UncaughtError(CLUSTER_ERROR, f"java.nio.file.NoSuchFileException: {path}") from error
@@ -181,7 +181,7 @@ def invalidate_latest_snapshot(folder: str, arguments: Sequence[str], terminal: 
         newest = log.latest_of_any_kind()
 
     def invalidate() -> None:
-        with _opened(folder) as log:
+        with _opened(folder, writable=True) as log:
             log.invalidate_latest_snapshot()
 
     what = f"make the newest snapshot of {log.path} invalid"
@@ -255,10 +255,10 @@ def _no_snapshot(folder: str) -> str:
 
 
 @contextmanager
-def _opened(folder: str) -> Iterator[RecordingLog]:
+def _opened(folder: str, *, writable: bool = False) -> Iterator[RecordingLog]:
     """The recording log, with words of ours for what is wrong with it."""
     try:
-        log = RecordingLog(folder)
+        log = RecordingLog(folder, writable=writable)
     except FileNotFoundError as error:
         raise AerologError(
             f"{folder} has no {RECORDING_LOG_NAME}: give the folder of a cluster's node"

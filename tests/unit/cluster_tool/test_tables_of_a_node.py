@@ -14,6 +14,7 @@ from aerolog.cluster.protocol import ClusterComponentType, MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.cluster_tool.cluster_texts import recording_log_line
 from aerolog.tools.main import main
+from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -231,3 +232,25 @@ def test_terms_stand_in_the_order_of_the_references_table(tmp_path: Path) -> Non
         line = recording_log_line(log)
     expected = ", ".join(f"{term_id}={term_id}" for term_id in ORDER_OF_21)
     assert line.endswith(f"cacheIndex={{{expected}}}}}")
+
+
+@pytest.mark.parametrize("classic", [False, True])
+def test_looking_opens_nothing_for_writing(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, classic: bool
+) -> None:
+    """So that a folder which is mounted read-only can be looked at."""
+    opened: list[bool] = []
+    real = RealFileSystem.open_data_file
+
+    def open_data_file(files: RealFileSystem, path: str, **how: bool) -> object:
+        opened.append(how.get("writable", True))
+        return real(files, path, **how)
+
+    monkeypatch.setattr(RealFileSystem, "open_data_file", open_data_file)
+    arguments = ["--classic"] if classic else []
+    code, said, _ = run(*arguments, folder, "recording-log")
+    assert code == 0
+    assert "0" in said
+    assert opened == [False]
+    run(folder, "invalidate-latest-snapshot", "--yes")
+    assert opened[1:] == [False, True]
