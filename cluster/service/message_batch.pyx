@@ -198,6 +198,8 @@ cdef class MessageBatch:
         if len(answers) != self._count:
             raise ValueError(f"{len(answers)} answers to {self._count} messages")
         for answer in answers:
+            if index == self._count:
+                break  # its length was not that of what it gives
             session = self._sessions[index]
             index += 1
             if answer is None or session is None:

@@ -104,6 +104,12 @@ def test_an_empty_batch_and_objects_without_a_start_do_no_harm() -> None:
     assert batch.answer([]) == 0
     with pytest.raises(IndexError):
         batch[0]
+
+    class Lying(list[bytes]):
+        def __len__(self) -> int:
+            return 0
+
+    assert batch.answer(Lying([b"more", b"than", b"it says"])) == 0
     assert isinstance(NativeService(), NativeService)
 
 
