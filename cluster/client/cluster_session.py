@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aerolog.cluster.client.ingress import IngressPublications
 from aerolog.cluster.client.options import parse_endpoints
+from aerolog.cluster.client.session_pulse import SessionPulse
 from aerolog.cluster.errors import ClusterError, SessionClosedError
 from aerolog.cluster.protocol import (
     SCHEMA,
@@ -22,6 +23,7 @@ from aerolog.cluster.protocol import (
     SessionKeepAlive,
     SessionMessageHeader,
 )
+from aerolog.transport.client.publication import Publication
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import MessageFormatError
 from aerolog.transport.protocol.sbe import HEADER, HEADER_LENGTH
@@ -127,7 +129,10 @@ class ClusterSession:
         self._ingress: IngressPublications | None = None
         self._received: deque[EgressMessage] = deque()
         self._admin: dict[int, AdminResponse] = {}
+        self._pulse: SessionPulse | None = None
+        self._next_sign_ns = 0
         self._set_header()
+        self._begin_signs()
 
     def _set_header(self) -> None:
         header = SessionMessageHeader(
@@ -167,6 +172,26 @@ class ClusterSession:
             return False
         return self.publication.offer(self._keep_alive) > 0
 
+    def _begin_signs(self) -> None:
+        """Give signs of life from now on, by the client's thread where that is possible."""
+        interval_ns = round(self._options.keepalive_interval * 1e9)
+        if interval_ns and isinstance(self.publication, Publication):
+            self._pulse = SessionPulse(self.publication, self._keep_alive, interval_ns)
+            self._aeron.conductor.liveness.add_pulse(self._pulse)
+
+    def _end_signs(self) -> None:
+        pulse, self._pulse = self._pulse, None
+        if pulse is not None:
+            self._aeron.conductor.liveness.remove_pulse(pulse)
+
+    def _sign(self) -> None:
+        """Give a sign of life if one is due, for an ingress of one thread."""
+        if self._pulse is not None or not self._options.keepalive_interval:
+            return
+        now_ns = self._options.clock.now_ns()
+        if now_ns >= self._next_sign_ns and self.keep_alive():
+            self._next_sign_ns = now_ns + round(self._options.keepalive_interval * 1e9)
+
     def _refusal(self) -> OfferStatus:
         return OfferStatus.CLOSED if self.state is ClientState.CLOSED else OfferStatus.NOT_CONNECTED
 
@@ -187,6 +212,8 @@ class ClusterSession:
         if self.state is ClientState.CONNECTED:
             if not self.subscription.is_connected or not self.publication.is_connected:
                 self._await_leader()
+            else:
+                self._sign()
         else:
             work += self._follow()
         return work
@@ -229,6 +256,7 @@ class ClusterSession:
     # -- another leader --------------------------------------------------------------------------
 
     def _await_leader(self) -> None:
+        self._end_signs()
         self.state = ClientState.AWAIT_NEW_LEADER
         self._deadline_ns = self._options.clock.now_ns() + self._patience_ns
         self.uncertain, self._offered = self.uncertain + self._offered, 0
@@ -261,6 +289,7 @@ class ClusterSession:
             self.publication = self._ingress.keep(found[0])
             self._ingress = None
             self.state = ClientState.CONNECTED
+            self._begin_signs()
             return 1
         if self._options.clock.now_ns() - self._deadline_ns > 0:
             self.end(f"no leader came: {self.state.value} for too long")
@@ -289,6 +318,7 @@ class ClusterSession:
             return
         self.state = ClientState.CLOSED
         self.close_reason = reason
+        self._end_signs()
         self._drop_ingress()
         self.publication.close()
         self.subscription.close()

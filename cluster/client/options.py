@@ -67,7 +67,10 @@ class ClusterClientOptions:
         egress_channel: where the cluster answers; port 0 lets the system choose.
         message_timeout: seconds for the whole of connecting, and for ``send``.
         name: shown by the cluster, at most 100 characters.
-        is_ingress_exclusive: whether offers come from one thread, and so cost less.
+        is_ingress_exclusive: whether offers come from one thread, and so cost less. Then signs of
+            life are given while the program polls only.
+        keepalive_interval: seconds between two signs of life, which the client gives by itself,
+            also while other code holds the interpreter's lock; 0 for none.
         credentials: sent with the connect request, or a supplier of them, which is asked each time
             and answers a cluster that asks for proof.
         on_challenge: makes the answer to a cluster that asks for proof.
@@ -82,7 +85,8 @@ class ClusterClientOptions:
     egress_stream_id: int = EGRESS_STREAM.default
     message_timeout: float = MESSAGE_TIMEOUT.default / NS_PER_SECOND
     name: str = NAME.default
-    is_ingress_exclusive: bool = True
+    is_ingress_exclusive: bool = False
+    keepalive_interval: float = 1.0
     credentials: bytes | CredentialsSupplier = b""
     on_challenge: Callable[[bytes], bytes] | None = None
     on_new_leader: Callable[[NewLeaderEvent], object] | None = None
@@ -129,6 +133,11 @@ class ClusterClientOptions:
         if not self.message_timeout > 0:
             raise ConfigurationError(
                 f"message_timeout is a positive number of seconds, not {self.message_timeout!r}"
+            )
+        if not self.keepalive_interval >= 0:
+            raise ConfigurationError(
+                "keepalive_interval is a number of seconds, 0 for no signs of life, not"
+                f" {self.keepalive_interval!r}"
             )
         if ChannelUri.parse(self.ingress_channel).is_ipc and self.ingress_endpoints:
             raise ConfigurationError("ingress over IPC has no ingress_endpoints: leave one out")

@@ -1,6 +1,9 @@
 from libc.stdint cimport int32_t, int64_t
 
+from cpython.pythread cimport PyThread_type_lock
+
 from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.concurrent.deputy cimport duty_t
 from aerolog.transport.memory.broadcast cimport BroadcastReceiver
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
@@ -16,6 +19,11 @@ cdef enum liveness_code:
 
 # Incremented in the child of every fork: whatever was made before it belongs to the parent.
 cdef int64_t fork_generation
+
+
+# What a client does from time to time, whoever has the interpreter.
+cdef class Pulse:
+    cdef void beat(self, int64_t now_ns) noexcept nogil
 
 
 cdef class Liveness:
@@ -37,6 +45,15 @@ cdef class Liveness:
     cdef bytes _label_suffix
     cdef const char* _suffix
     cdef int32_t _suffix_length
+    cdef duty_t _duty
+    cdef bint _has_deputy
+    cdef tuple _pulses
+    cdef void** _pulse_array              # borrowed from the tuple
+    cdef int32_t _pulse_count
+    cdef PyThread_type_lock _pulse_lock   # of the array
+    cdef int _set_pulses(self, tuple pulses) except -1
+    cdef void _beat_pulses(self, int64_t now_ns) noexcept nogil
+    cdef void stand_in(self) noexcept nogil
     cdef int check(self, int64_t now_ns) noexcept nogil
     cdef int _keep_alive(self) noexcept nogil
     cdef int32_t _find_heartbeat_counter(self) noexcept nogil

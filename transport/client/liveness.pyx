@@ -3,10 +3,19 @@
 A Python program that holds the interpreter lock for a long time must not lose its client. So the
 client's thread stays in ``wait``, which updates the client's heartbeat counter, watches the
 driver's heartbeat, and returns to Python only when there is a message to act on or the client has
-to end (spec client 4). One thread at a time may call it, except for ``stop`` and ``await_message``.
+to end (spec client 4). While it waits for the lock then, the deputy gives the heartbeats. One
+thread at a time may call it, except for ``stop``, ``await_message`` and pulses.
 """
 
+from cpython.pythread cimport (
+    WAIT_LOCK,
+    PyThread_acquire_lock,
+    PyThread_allocate_lock,
+    PyThread_free_lock,
+    PyThread_release_lock,
+)
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 from posix.time cimport clock_nanosleep, timespec
 
@@ -18,6 +27,13 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i64,
 )
 from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.concurrent.deputy cimport (
+    appoint,
+    begin_wait,
+    dismiss,
+    end_wait,
+    recall,
+)
 from aerolog.transport.memory.broadcast cimport BroadcastReceiver
 from aerolog.transport.memory.counters cimport (
     COUNTER_ALLOCATED,
@@ -79,6 +95,18 @@ cdef inline void _sleep(int64_t duration_ns) noexcept nogil:
     clock_nanosleep(CLOCK_MONOTONIC, 0, &duration, NULL)
 
 
+cdef int run_for(void* liveness) noexcept nogil:
+    (<Liveness> liveness).stand_in()
+    return 0
+
+
+cdef class Pulse:
+    """What a client does from time to time, whoever has the interpreter; by default nothing."""
+
+    cdef void beat(self, int64_t now_ns) noexcept nogil:
+        pass
+
+
 cdef class Liveness:
     """Heartbeats and message detection of one client.
 
@@ -122,6 +150,67 @@ cdef class Liveness:
         self._suffix_length = <int32_t> len(label_suffix)
         self._last_service_ns = clock.nano_time()
         self._next_keepalive_ns = self._last_service_ns + self.keepalive_interval_ns
+        self._pulses = ()
+        self._pulse_lock = PyThread_allocate_lock()
+        if self._pulse_lock == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self) -> None:
+        if self._has_deputy:
+            with nogil:
+                dismiss(&self._duty)
+        if self._pulse_lock != NULL:
+            PyThread_free_lock(self._pulse_lock)
+        free(self._pulse_array)
+
+    # -- pulses ----------------------------------------------------------------------------------
+
+    def add_pulse(self, Pulse pulse not None) -> None:
+        """Begin to call a pulse with each check, from any thread."""
+        self._set_pulses((*self._pulses, pulse))
+
+    def remove_pulse(self, Pulse pulse not None) -> None:
+        """Call a pulse no more; afterwards nobody is in it. An unknown one is no error."""
+        self._set_pulses(tuple([each for each in self._pulses if each is not pulse]))
+
+    cdef int _set_pulses(self, tuple pulses) except -1:
+        cdef int32_t index
+        cdef void** before
+        cdef void** array = <void**> malloc((len(pulses) + 1) * sizeof(void*))
+        if array == NULL:
+            raise MemoryError()
+        for index in range(len(pulses)):
+            array[index] = <void*> pulses[index]
+        # Those that are called hold this lock for a moment only, and need no interpreter for it.
+        PyThread_acquire_lock(self._pulse_lock, WAIT_LOCK)
+        before = self._pulse_array
+        self._pulse_array = array
+        self._pulse_count = <int32_t> len(pulses)
+        PyThread_release_lock(self._pulse_lock)
+        self._pulses = pulses
+        free(before)
+        return 0
+
+    cdef void _beat_pulses(self, int64_t now_ns) noexcept nogil:
+        cdef int32_t index
+        if self._pulse_count == 0:
+            return
+        PyThread_acquire_lock(self._pulse_lock, WAIT_LOCK)
+        for index in range(self._pulse_count):
+            (<Pulse> self._pulse_array[index]).beat(now_ns)
+        PyThread_release_lock(self._pulse_lock)
+
+    # -- checks ----------------------------------------------------------------------------------
+
+    cdef void stand_in(self) noexcept nogil:
+        """Give heartbeats for a thread that has to act on something and waits for the lock."""
+        cdef int64_t now_ns = self._clock.nano_time()
+        self._last_service_ns = now_ns
+        self._beat_pulses(now_ns)
+        if now_ns - self._next_keepalive_ns >= 0:
+            # What it finds is still there when the thread looks again.
+            self._next_keepalive_ns = now_ns + self.keepalive_interval_ns
+            self._keep_alive()
 
     cdef int check(self, int64_t now_ns) noexcept nogil:
         """Check everything once; a negative result means that the client has to end."""
@@ -131,6 +220,7 @@ cdef class Liveness:
             self.service_gap_ns = gap_ns
             return LIVENESS_SERVICE_INTERVAL_EXCEEDED
         self._last_service_ns = now_ns
+        self._beat_pulses(now_ns)
         if now_ns - self._next_keepalive_ns >= 0:
             self._next_keepalive_ns = now_ns + self.keepalive_interval_ns
             code = self._keep_alive()
@@ -210,6 +300,10 @@ cdef class Liveness:
         """
         cdef int64_t sleep_ns = idle_ns
         cdef int code = LIVENESS_QUIET
+        if not self._has_deputy:
+            self._duty.cycle = run_for
+            self._duty.context = <void*> self
+            self._has_deputy = appoint(&self._duty) == 0
         with nogil:
             while code == LIVENESS_QUIET:
                 _sleep(sleep_ns)
@@ -217,6 +311,10 @@ cdef class Liveness:
                     code = LIVENESS_STOPPED
                 else:
                     code = self.check(self._clock.nano_time())
+            begin_wait(&self._duty)
+        if not end_wait(&self._duty):
+            with nogil:
+                recall(&self._duty)
         return code
 
     def await_message(self, timeout_ns: int) -> bool:

@@ -105,7 +105,8 @@ cdef extern from *:
 cdef enum:
     WATCH_NS = 20_000_000       # between two looks at the runners
     PATIENCE_NS = 20_000_000    # a thread may wait so long before the deputy begins
-    REST_NS = 100_000           # between two cycles without work
+    SHORTEST_REST_NS = 50_000   # between two cycles without work, and twice that after each
+    LONGEST_REST_NS = 1_000_000
 
 cdef duty_t* duties = NULL
 
@@ -172,6 +173,7 @@ cdef void* run(void* unused) noexcept nogil:
     cdef duty_t* duty
     cdef int work_count
     cdef bint is_acting
+    cdef int64_t rest_ns = SHORTEST_REST_NS
     enter()
     while True:
         while duties == NULL:
@@ -187,8 +189,11 @@ cdef void* run(void* unused) noexcept nogil:
                 store_release_i32(&duty.turn, TURN_OWN)
             duty = duty.next
         leave()
+        if not is_acting or work_count > 0:
+            rest_ns = SHORTEST_REST_NS
         if not is_acting:
             sleep_for(WATCH_NS)
         elif work_count == 0:
-            sleep_for(REST_NS)
+            sleep_for(rest_ns)
+            rest_ns = min(2 * rest_ns, <int64_t> LONGEST_REST_NS)
         enter()

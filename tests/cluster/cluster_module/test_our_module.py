@@ -61,7 +61,7 @@ def test_our_client(node: Node, aeron: Aeron) -> None:
 
 
 def test_a_silent_client_is_closed(node: Node, aeron: Aeron) -> None:
-    with AeronCluster(aeron, **options(node)) as cluster:
+    with AeronCluster(aeron, **options(node, keepalive_interval=0)) as cluster:
         begin = time.monotonic()
         with pytest.raises(SessionClosedError, match="TIMEOUT"):
             list(cluster.messages())

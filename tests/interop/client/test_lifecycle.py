@@ -93,19 +93,23 @@ def test_the_driver_sees_name_and_heartbeat_of_the_client(connect, any_driver, w
     wait_until(lambda: counter.value > first, "the next heartbeat")
 
 
+@pytest.mark.parametrize("answered", [False, True])
 @IMPLEMENTATIONS
 def test_heartbeats_go_on_while_the_interpreter_is_held(
-    start_server, connect, implementation, stream_id
+    start_server, connect, implementation, stream_id, answered
 ):
+    """Also when a message of the driver comes meanwhile, for which the client needs it."""
     server = start_server(implementation, "driver", properties=QUICK)
     client = connect(server, keepalive_interval=0.1)
     publication = client.add_publication("aeron:ipc?term-length=64k", stream_id)
     subscription = client.add_subscription("aeron:ipc", stream_id)
     publication.wait_connected(30, writable=True)
     subscription.wait_connected(30)
+    adding = client.add_publication_async("aeron:ipc", stream_id) if answered else None
     ctypes.PyDLL(None).usleep(4_500_000)
     assert publication.offer(b"alive") > 0
     assert [m.data for m in subscription.poll_messages()] == [b"alive"]
+    assert adding is None or adding.result(30).channel == "aeron:ipc"
     assert client.close_reason is None
     assert client.errors == []
 
