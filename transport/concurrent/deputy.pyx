@@ -16,10 +16,15 @@ cdef extern from "sched.h" nogil:
 
 cdef extern from *:
     """
+    #if defined(__linux__) && !defined(_GNU_SOURCE)
+    #define _GNU_SOURCE
+    #endif
     #include <pthread.h>
+    #include <sched.h>
     #include <signal.h>
     #include <string.h>
     #include <time.h>
+    #include <unistd.h>
 
     static pthread_mutex_t aerolog_deputy_lock = PTHREAD_MUTEX_INITIALIZER;
     static pthread_cond_t aerolog_deputy_wanted = PTHREAD_COND_INITIALIZER;
@@ -57,6 +62,15 @@ cdef extern from *:
             return failure;
         }
         pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    #if defined(__linux__)
+        {
+            /* Where the process may run, not where the runner that begins it was put. */
+            cpu_set_t processors;
+            if (sched_getaffinity(getpid(), sizeof processors, &processors) == 0) {
+                pthread_attr_setaffinity_np(&detached, sizeof processors, &processors);
+            }
+        }
+    #endif
         sigfillset(&all);
         sigdelset(&all, SIGBUS);
         sigdelset(&all, SIGSEGV);

@@ -255,10 +255,10 @@ def test_the_conductor_runs_on_the_processor_it_is_given(run):
         tasks = Path(f"/proc/{process.popen.pid}/task").iterdir()
         return {(t / "comm").read_text().strip(): os.sched_getaffinity(int(t.name)) for t in tasks}
 
-    until(lambda: len(allowed()) == 4 and allowed().get("driver-conducto") == {processor})
+    until(lambda: len(allowed()) == 5 and allowed().get("driver-conducto") == {processor})
     found = allowed()
     del found["driver-conducto"]
-    assert list(found.values()) == [os.sched_getaffinity(0)] * 3
+    assert list(found.values()) == [os.sched_getaffinity(0)] * 4
     process.stop()
 
 

@@ -326,7 +326,9 @@ def _state(process: Process) -> str:
 
 
 def is_same_folder(one: str, other: str) -> bool:
-    """Whether two names are those of one folder."""
+    """Whether two names are those of one folder; a damaged file may give names of none."""
+    if "\0" in one + other:
+        return one == other
     return Path(one).resolve() == Path(other).resolve()
 
 
