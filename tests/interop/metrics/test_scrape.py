@@ -33,6 +33,7 @@ WITHOUT_VALUES = (
     "aerolog_archive_verified_",
     "aerolog_archive_waiting_segments",
     "aerolog_catalog_",
+    "aerolog_cluster_",
     "aerolog_driver_channels",
     "aerolog_driver_logged_errors_total",
     "aerolog_loss_",
