@@ -53,6 +53,10 @@ NAME: Final = _declare.text("aeron.cluster.client.name", "", "shown by the clust
 PROPERTIES: Final = (*_declare.table, STRICT)
 
 
+#: Of signs of life, seconds.
+_LONGEST_INTERVAL: Final = 86_400
+
+
 @dataclass(slots=True, kw_only=True)
 class ClusterClientOptions:
     """Everything that ``AeronCluster`` takes, checked.
@@ -134,10 +138,11 @@ class ClusterClientOptions:
             raise ConfigurationError(
                 f"message_timeout is a positive number of seconds, not {self.message_timeout!r}"
             )
-        if not self.keepalive_interval >= 0:
+        interval = self.keepalive_interval
+        if not (isinstance(interval, int | float) and 0 <= interval <= _LONGEST_INTERVAL):
             raise ConfigurationError(
-                "keepalive_interval is a number of seconds, 0 for no signs of life, not"
-                f" {self.keepalive_interval!r}"
+                "keepalive_interval is a number of seconds up to a day, 0 for no signs of life, not"
+                f" {interval!r}"
             )
         if ChannelUri.parse(self.ingress_channel).is_ipc and self.ingress_endpoints:
             raise ConfigurationError("ingress over IPC has no ingress_endpoints: leave one out")

@@ -16,7 +16,6 @@ from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.errors import SessionClosedError
 from aerolog.cluster.service import ServiceContainer
 from aerolog.transport.client import Aeron
-from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,8 +99,3 @@ def test_signs_end_with_the_session(node: Node, aeron: Aeron) -> None:
     assert ingress.closed
     with AeronCluster(aeron, **options(node)) as again:
         assert answers(again, b"another") == [b"another"]
-
-
-def test_an_interval_that_is_none_is_refused(node: Node, aeron: Aeron) -> None:
-    with pytest.raises(ConfigurationError, match="keepalive_interval is a number of seconds"):
-        AeronCluster(aeron, **options(node, keepalive_interval=-1))

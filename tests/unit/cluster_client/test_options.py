@@ -51,6 +51,10 @@ def test_the_reference_s_properties_are_read() -> None:
         ({"name": "n" * 101}, "at most 100 characters"),
         ({"message_timeout": 0.0}, "message_timeout"),
         ({"colour": "red"}, "unknown option 'colour'"),
+        ({"keepalive_interval": -1}, "keepalive_interval is a number of seconds up to a day"),
+        ({"keepalive_interval": float("inf")}, "0 for no signs of life, not inf"),
+        ({"keepalive_interval": float("nan")}, "0 for no signs of life, not nan"),
+        ({"keepalive_interval": "1s"}, "0 for no signs of life, not '1s'"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused(options: dict[str, object], says: str) -> None:
