@@ -42,7 +42,10 @@ class Suite:
 LOCAL = "not spark and not database"
 SUITES = {
     "unit": Suite(
-        ("tests/unit", "tests/property", "tests/golden", "tests/fuzz"), LOCAL, 6, workers=2
+        ("tests/unit", "tests/property", "tests/golden", "tests/fuzz", "tests/tidy"),
+        LOCAL,
+        6,
+        workers=2,
     ),
     # The samples of the documentation, run against live servers, wait as interop does.
     "interop": Suite(
@@ -57,8 +60,8 @@ SUITES = {
     "crash": Suite(("tests/crash",), LOCAL, 6),
     # Spark, SQL servers and object stores, wherever their tests are.
     "spark": Suite(("tests",), "(spark or database)", 12, needs=(*JDK, "postgresql")),
-    # Linters, wheels of three Pythons, the site and what its first pages show are processes of
-    # their own, waited for.
+    # Wheels of three Pythons, the site and what its first pages show are processes of their own,
+    # waited for.
     "docs-tools": Suite(
         (
             "tests/packaging",
@@ -67,7 +70,6 @@ SUITES = {
             "tests/pages/test_time_pages.py",
             "tests/docs",
             "tests/typing",
-            "tests/tidy",
         ),
         LOCAL,
         6,
