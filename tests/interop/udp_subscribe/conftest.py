@@ -1,6 +1,7 @@
 """One driver after the other on the same ports, told the same, and what they say."""
 
 import re
+import time
 from collections.abc import Callable
 
 import pytest
@@ -56,11 +57,25 @@ class Script:
         self._transcript.note(title, [])
         self._transcript.lines += self._transcript.mask(self.client.counters())
 
-    def note_values(self, title: str, types: set[int]) -> None:
-        """Writes down the values of counters of some types."""
+    def note_values(self, title: str, types: set[int], *, grown: int) -> None:
+        """Writes down the values of counters of some types.
+
+        Windows of congestion control grow with time: they are awaited up to ``grown`` bytes, and
+        noted as that when they are beyond.
+        """
+
+        def values() -> list[tuple[int, bool, int]]:
+            found = (k for k in self.client.cnc.counters if k.type_id in types)
+            return [(k.counter_id, "cubic-wnd" in k.label, k.value) for k in found]
+
+        deadline = time.monotonic() + 30
+        while any(is_window and value < grown for _, is_window, value in values()):
+            assert time.monotonic() < deadline, f"no window of {grown} bytes within 30 s"
+            time.sleep(0.001)
         self._transcript.note(title, [])
         self._transcript.lines += [
-            f"{k.counter_id} {k.value}" for k in self.client.cnc.counters if k.type_id in types
+            f"{counter_id} {min(value, grown) if is_window else value}"
+            for counter_id, is_window, value in values()
         ]
 
     def note_window(self, title: str, log_file: str) -> None:
