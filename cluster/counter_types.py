@@ -1,10 +1,11 @@
-"""Types of a cluster's counters, and the values of those that are states (spec cluster 19, 23).
+"""Types and keys of a cluster's counters, and the values of states (spec cluster 19, 23).
 
 Tools read them without the module and its messages, which take long to import.
 """
 
 from __future__ import annotations
 
+import struct
 from enum import IntEnum
 from typing import Final
 
@@ -32,6 +33,14 @@ SERVICE_SNAPSHOTS_EXCEEDED: Final = 237
 ELECTION_COUNT: Final = 238
 LEADERSHIP_TERM: Final = 239
 SESSION: Final = 241
+
+#: The keys: cluster id; cluster id and service id; cluster id and session id.
+CLUSTER_KEY: Final = struct.Struct("<i")
+SERVICE_KEY: Final = struct.Struct("<ii")
+SESSION_KEY: Final = struct.Struct("<iq")
+#: Of the recovery state: term id, log position, timestamp, cluster id, number of services; a
+#: recording id for each service follows.
+RECOVERY_KEY: Final = struct.Struct("<qqqii")
 
 #: Types whose key begins with the cluster's id, and those of services, whose id follows.
 OF_CLUSTERS: Final = frozenset(

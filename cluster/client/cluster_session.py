@@ -174,7 +174,7 @@ class ClusterSession:
 
     def _begin_signs(self) -> None:
         """Give signs of life from now on, by the client's thread where that is possible."""
-        interval_ns = round(self._options.keepalive_interval * 1e9)
+        interval_ns = self._options.keepalive_interval_ns
         if interval_ns and isinstance(self.publication, Publication):
             self._pulse = SessionPulse(self.publication, self._keep_alive, interval_ns)
             self._aeron.conductor.liveness.add_pulse(self._pulse)
@@ -186,11 +186,12 @@ class ClusterSession:
 
     def _sign(self) -> None:
         """Give a sign of life if one is due, for an ingress of one thread."""
-        if self._pulse is not None or not self._options.keepalive_interval:
+        interval_ns = self._options.keepalive_interval_ns
+        if self._pulse is not None or not interval_ns:
             return
         now_ns = self._options.clock.now_ns()
         if now_ns >= self._next_sign_ns and self.keep_alive():
-            self._next_sign_ns = now_ns + round(self._options.keepalive_interval * 1e9)
+            self._next_sign_ns = now_ns + interval_ns
 
     def _refusal(self) -> OfferStatus:
         return OfferStatus.CLOSED if self.state is ClientState.CLOSED else OfferStatus.NOT_CONNECTED

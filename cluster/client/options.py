@@ -171,6 +171,11 @@ class ClusterClientOptions:
         return challenge_answer(self.credentials, self.on_challenge, challenge, "the cluster")
 
     @property
+    def keepalive_interval_ns(self) -> int:
+        """The interval of signs of life in nanoseconds."""
+        return round(self.keepalive_interval * NS_PER_SECOND)
+
+    @property
     def message_timeout_ns(self) -> int:
         """The message timeout in nanoseconds."""
         return round(self.message_timeout * NS_PER_SECOND)

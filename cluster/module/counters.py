@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 from aerolog._version import __version__
@@ -19,10 +18,6 @@ if TYPE_CHECKING:
     from aerolog.cluster.module.properties import ModuleConfig
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.client_counters import Counter
-
-_CLUSTER_KEY = struct.Struct("<i")
-_RECOVERY_KEY = struct.Struct("<qqqii")
-_SESSION_KEY = struct.Struct("<iq")
 
 
 class ModuleCounters:
@@ -41,7 +36,7 @@ class ModuleCounters:
         self._aeron = aeron
         self.cluster_id = cluster_id = config[p.CLUSTER_ID]
         self._suffix = f" - clusterId={cluster_id}"
-        self._key = _CLUSTER_KEY.pack(cluster_id)
+        self._key = counter_types.CLUSTER_KEY.pack(cluster_id)
         for info in aeron.counters.infos():
             if info.type_id != counter_types.MODULE_STATE or info.key[:4] != self._key:
                 continue
@@ -112,7 +107,7 @@ class ModuleCounters:
         service_count: int,
     ) -> Counter:
         """Add the counter that tells services what to recover from (spec cluster 12)."""
-        key = _RECOVERY_KEY.pack(
+        key = counter_types.RECOVERY_KEY.pack(
             leadership_term_id, log_position, timestamp, self.cluster_id, service_count
         ) + b"".join(
             recording_id.to_bytes(8, "little", signed=True) for recording_id in snapshot_ids
@@ -129,5 +124,5 @@ class ModuleCounters:
         """Add the counter of an open session, which exists on the leader only."""
         end = f" sourceIdentity={identity} sessionId={image_session_id}{self._suffix}"
         label = f"cluster-session: {client_info}"[: MAX_LABEL_LENGTH - len(end)] + end
-        key = _SESSION_KEY.pack(self.cluster_id, session_id)[:MAX_KEY_LENGTH]
+        key = counter_types.SESSION_KEY.pack(self.cluster_id, session_id)[:MAX_KEY_LENGTH]
         return self._aeron.add_counter_async(counter_types.SESSION, label, key)

@@ -16,6 +16,8 @@ from aerolog.archive.protocol.offsets cimport (
 from aerolog.archive.service.conductor.conductor_agent cimport WatchAgent, readers_of
 from aerolog.archive.service.session_table cimport Doorbell
 from aerolog.cluster.protocol.session_header cimport (
+    KEEP_ALIVE,
+    KEEP_ALIVE_BLOCK,
     SCHEMA_ID,
     SESSION_HEADER_LENGTH,
     SESSION_ID_OFFSET,
@@ -40,10 +42,6 @@ from aerolog.transport.logbuffer.fragment cimport fragment_t
 from aerolog.transport.logbuffer.log_reader cimport ACTION_ABORT, ACTION_CONTINUE, LogReader
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FLAG_BEGIN
-
-cdef enum:
-    KEEP_ALIVE = 5             # template id of SessionKeepAlive
-    KEEP_ALIVE_BLOCK = 16
 
 
 cdef int take_ingress(void* context, const fragment_t* fragment) noexcept nogil:

@@ -1,6 +1,6 @@
 """The header of each message between a session and its cluster, for native code (spec cluster 8).
 
-SessionMessageHeader has the whole table; a test compares these numbers with it.
+The message classes have the whole tables; a test compares these numbers with them.
 """
 
 from libc.stdint cimport int64_t, uint8_t
@@ -23,6 +23,8 @@ cdef enum:
     SCHEMA_VERSION = 16
     SESSION_MESSAGE = 1        # the template's id
     SESSION_MESSAGE_BLOCK = 24
+    KEEP_ALIVE = 5             # SessionKeepAlive, with the same two fields first
+    KEEP_ALIVE_BLOCK = 16
 
 
 cdef inline void put_session_header(

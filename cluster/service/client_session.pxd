@@ -4,7 +4,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.cluster.service.event_agent cimport EventAgent
 from aerolog.transport.client.publication cimport ExclusivePublication
-from aerolog.transport.logbuffer.appender cimport Appender
 
 cdef enum:
     UNSENT = 1

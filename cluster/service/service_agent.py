@@ -9,7 +9,13 @@ import struct
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from aerolog.cluster.counter_types import COMMIT_POSITION, RECOVERY_STATE, Role
+from aerolog.cluster.counter_types import (
+    CLUSTER_KEY,
+    COMMIT_POSITION,
+    RECOVERY_KEY,
+    RECOVERY_STATE,
+    Role,
+)
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.protocol import (
     CLUSTER_ACTION_FLAGS_STANDBY_SNAPSHOT,
@@ -58,10 +64,6 @@ if TYPE_CHECKING:
     from aerolog.transport.client import Aeron, Image, Subscription
     from aerolog.transport.client.client_counters import CounterView
 
-#: Key of the recovery state: term id, log position, timestamp, cluster id, number of services; a
-#: recording id for each service follows.
-_RECOVERY_KEY: Final = struct.Struct("<qqqii")
-_CLUSTER_KEY: Final = struct.Struct("<i")
 _MARK_INTERVAL_NS: Final = 1_000_000_000
 _CONTROL_LIMIT: Final = 10
 
@@ -128,7 +130,7 @@ class ServiceAgent(LogAgent):
         Raises:
             AgentTerminated: the container was closed meanwhile.
         """
-        recovery = self._await_counter(RECOVERY_STATE, at=_RECOVERY_KEY.size - 8)
+        recovery = self._await_counter(RECOVERY_STATE, at=RECOVERY_KEY.size - 8)
         self._commit_position = commits = self._await_counter(COMMIT_POSITION)
         self.follow_commits(self.aeron.conductor.counters, commits.counter_id)
         self.clear_sessions()
@@ -142,7 +144,7 @@ class ServiceAgent(LogAgent):
         self._acknowledge(self.aeron.client_id)
 
     def _recover(self, key: bytes) -> None:
-        term_id, position, timestamp, _, count = _RECOVERY_KEY.unpack_from(key)
+        term_id, position, timestamp, _, count = RECOVERY_KEY.unpack_from(key)
         service_id = self.options.service_id
         self.leadership_term_id, self.log_position, self.time = term_id, position, timestamp
         self._service.cluster = self._cluster
@@ -155,13 +157,13 @@ class ServiceAgent(LogAgent):
             raise ClusterError(
                 f"the snapshot is of {count} services, it has none of service {service_id}"
             )
-        (recording_id,) = struct.unpack_from("<q", key, _RECOVERY_KEY.size + 8 * service_id)
+        (recording_id,) = struct.unpack_from("<q", key, RECOVERY_KEY.size + 8 * service_id)
         with load_snapshot(self, recording_id) as reader, self._during("on_start"):
             self._service.on_start(self._cluster, reader)
 
     def _await_counter(self, type_id: int, at: int = 0) -> CounterView:
         """Wait for the counter of the cluster that has a type."""
-        cluster = _CLUSTER_KEY.pack(self.options.cluster_id)
+        cluster = CLUSTER_KEY.pack(self.options.cluster_id)
         while True:
             for info in self.aeron.counters.infos():
                 if info.type_id == type_id and info.key[at : at + len(cluster)] == cluster:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from aerolog._version import __version__
 from aerolog.cluster import counter_types
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from aerolog.cluster.service.options import ServiceContainerOptions
     from aerolog.transport.client import Aeron
     from aerolog.transport.client.client_counters import Counter
-
-_KEY: Final = struct.Struct("<ii")
 
 
 class ServiceCounters:
@@ -27,7 +24,7 @@ class ServiceCounters:
     """
 
     def __init__(self, aeron: Aeron, options: ServiceContainerOptions) -> None:
-        key = _KEY.pack(options.cluster_id, options.service_id)
+        key = counter_types.SERVICE_KEY.pack(options.cluster_id, options.service_id)
         suffix = f" - clusterId={options.cluster_id} serviceId={options.service_id}"
         slow_cycle = format_duration(options.service_cycle_threshold)
         slow_snapshot = format_duration(options.service_snapshot_threshold)

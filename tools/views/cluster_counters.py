@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster import counter_types
@@ -25,9 +24,6 @@ VALUE_NAMES: Final[Mapping[int, tuple[str, ...]]] = {
     )
 }
 
-_IDS: Final = struct.Struct("<ii")
-_RECOVERY: Final = struct.Struct("<qqqii")
-
 
 def value_name(type_id: int, value: int) -> str:
     """The name of a state, a role or a toggle; "" for other counters and unknown values."""
@@ -38,18 +34,26 @@ def value_name(type_id: int, value: int) -> str:
 def cluster_id_of(type_id: int, key: bytes) -> int | None:
     """The id of the cluster that a counter is of; None when it is of none."""
     if type_id == counter_types.RECOVERY_STATE:
-        return int(_RECOVERY.unpack_from(key)[3])
-    return int(_IDS.unpack_from(key)[0]) if type_id in counter_types.OF_CLUSTERS else None
+        return int(counter_types.RECOVERY_KEY.unpack_from(key)[3])
+    return (
+        int(counter_types.CLUSTER_KEY.unpack_from(key)[0])
+        if type_id in counter_types.OF_CLUSTERS
+        else None
+    )
 
 
 def service_id_of(type_id: int, key: bytes) -> int | None:
     """The service that a counter is of; None when it is of none."""
-    return int(_IDS.unpack_from(key)[1]) if type_id in counter_types.OF_SERVICES else None
+    return (
+        int(counter_types.SERVICE_KEY.unpack_from(key)[1])
+        if type_id in counter_types.OF_SERVICES
+        else None
+    )
 
 
 def services_awaited(counter: Counter) -> int:
     """How many services a recovering module waits for, by its recovery-state counter."""
-    return int(_RECOVERY.unpack_from(counter.key)[4])
+    return int(counter_types.RECOVERY_KEY.unpack_from(counter.key)[4])
 
 
 def component_of(type_id: int, key: bytes) -> str:

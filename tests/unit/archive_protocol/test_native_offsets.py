@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from native_constants import native_constants
 
 from aerolog.archive import protocol
 from aerolog.archive.format import layout
@@ -21,14 +22,7 @@ SOURCE = Path(protocol.__file__).with_name("offsets.pxd")
 @pytest.fixture(scope="module")
 def native() -> dict[str, int]:
     """Constants by name."""
-    found: dict[str, int] = {}
-    for line in SOURCE.read_text(encoding="ascii").splitlines():
-        name, equals, value = line.strip().partition(" = ")
-        if equals:
-            found[name] = sum(
-                found[part] if part in found else int(part) for part in value.split(" + ")
-            )
-    return found
+    return native_constants(SOURCE)
 
 
 def offsets_of(message: type[protocol.Message]) -> dict[str, int]:
