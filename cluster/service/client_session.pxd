@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.cluster.service.event_agent cimport EventAgent
-from aerolog.transport.client.publication cimport ExclusivePublication
+from aerolog.transport.client.publication cimport Publication
 
 cdef enum:
     UNSENT = 1
@@ -18,7 +18,7 @@ cdef class ClientSession:
     cdef readonly bytes principal
     cdef public bint is_closing
     cdef object _adding
-    cdef ExclusivePublication _publication
+    cdef Publication _publication  # shared: events of the consensus module come in the same log
     cdef int64_t _refused_ns      # since when there has been no room; 0 when there is
     # Offer a message. A position; 1 where nothing is sent, because this member does not answer; or
     # one of the negative codes of base_appender.pxd.

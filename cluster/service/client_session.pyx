@@ -196,7 +196,7 @@ cdef class ClientSession:
     def connect(self) -> None:
         """Begin to add the publication to the client."""
         if self._adding is None and self._publication is None:
-            self._adding = self._agent.aeron.add_exclusive_publication_async(
+            self._adding = self._agent.aeron.add_publication_async(
                 self.response_channel, self.response_stream_id
             )
 

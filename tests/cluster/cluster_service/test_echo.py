@@ -64,3 +64,16 @@ def test_a_service_offers_to_the_log(node: Node, aeron: Aeron) -> None:
         for number in range(30):
             cluster.send(b"offer m%d" % number)
         assert heard(cluster, 30) == [b"offered m%d" % number for number in range(30)]
+
+
+def test_answers_and_events_come_in_one_log(node: Node, aeron: Aeron) -> None:
+    """A client so hears the last answers of the service before the module's word of the end."""
+    with AeronCluster(aeron, **options(node)) as cluster:
+        assert answers(cluster, b"heard") == [b"heard"]
+        images = cluster.session.subscription.images
+        assert len({image.session_id for image in images}) == 1
+        cluster.send(b"last")
+        cluster.send(b"close")
+        assert heard(cluster) == [b"last"]
+        with pytest.raises(SessionClosedError, match="SERVICE_ACTION"):
+            list(cluster.messages())
