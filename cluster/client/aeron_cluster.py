@@ -22,7 +22,7 @@ from aerolog.transport.client import Aeron
 from aerolog.transport.client.aio import AsyncAeron
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from aerolog.archive.client.caller import Parts, Steps
     from aerolog.cluster.client.cluster_session import ClusterSession, EgressMessage
@@ -115,6 +115,67 @@ class ClusterClientBase:
             NOT_CONNECTED while a new leader is awaited, CLOSED when the session has ended.
         """
         return self.session.offer(data)
+
+    def offer_many(
+        self, messages: Sequence[Buffer], *, start: int = 0, limit: int | None = None
+    ) -> int:
+        """Offer messages of a sequence in one call, as many as there is room for, without waiting.
+
+        Args:
+            messages: a list, tuple or other sequence of buffers; a two-dimensional array gives
+                one message a row.
+            start: index of the first message to offer.
+            limit: the largest number of messages to offer.
+
+        Returns:
+            How many the ingress took; ``last_result`` says where or why it stopped. Go on with
+            ``start`` moved by it. None is taken while a new leader is awaited.
+
+        Raises:
+            MessageTooLargeError: the first message can never be sent.
+            TypeError: no sequence, or one of something that has no buffer.
+        """
+        return self.session.offer_batch(lambda offers: offers.offer_many(messages, start, limit))
+
+    def offer_array(self, array: Any, *, start: int = 0, limit: int | None = None) -> int:
+        """Offer one message a row of an array, as many as there is room for.
+
+        Args:
+            array: anything with a buffer of one dimension (an item a message) or more (the bytes
+                of a row a message), rows evenly spaced, a row contiguous.
+            start: index of the first row to offer.
+            limit: the largest number of messages to offer.
+
+        Returns:
+            The number of messages taken, as `offer_many` does.
+
+        Raises:
+            ValueError: no dimension, or rows that are not contiguous.
+        """
+        return self.session.offer_batch(lambda offers: offers.offer_array(array, start, limit))
+
+    def offer_arrow(self, array: Any, *, start: int = 0, limit: int | None = None) -> int:
+        """Offer one message a value of Arrow memory, as many as there is room for.
+
+        Args:
+            array: anything with ``__arrow_c_array__`` or ``__arrow_c_stream__``: binary or string
+                values, or a record batch with a column ``data``; no nulls.
+            start: index of the first value to offer.
+            limit: the largest number of messages to offer.
+
+        Returns:
+            The number of messages taken, as `offer_many` does.
+
+        Raises:
+            TypeError: no Arrow memory, or values of another type.
+            ValueError: nulls, or memory that does not hold together.
+        """
+        return self.session.offer_batch(lambda offers: offers.offer_arrow(array, start, limit))
+
+    @property
+    def last_result(self) -> int | OfferStatus:
+        """The position after, or the OfferStatus that ended, the last batch call."""
+        return self.session.last_result
 
     def try_claim(self, length: int) -> BufferClaim | OfferStatus:
         """Claim room for a message of ``length`` bytes; it begins at byte 32 of the claim's buffer.

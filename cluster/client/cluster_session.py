@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aerolog.cluster.client.ingress import IngressPublications
 from aerolog.cluster.client.options import parse_endpoints
+from aerolog.cluster.client.session_offers import SessionOffers
 from aerolog.cluster.client.session_pulse import SessionPulse
 from aerolog.cluster.errors import ClusterError, SessionClosedError
 from aerolog.cluster.protocol import (
@@ -29,7 +30,7 @@ from aerolog.transport.errors import MessageFormatError
 from aerolog.transport.protocol.sbe import HEADER, HEADER_LENGTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from aerolog.archive.client.caller import Parts, Steps
     from aerolog.cluster.client.ingress import Ingress
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from aerolog.transport.client.message import Message as StreamMessage
     from aerolog.transport.client.subscription import Subscription
     from aerolog.transport.protocol.sbe import Buffer
+
+    TakeBatch = Callable[[SessionOffers], int]
 
 FRAGMENT_LIMIT: Final = 10
 _SESSION_HEADER: Final = struct.Struct("<qqq")
@@ -99,6 +102,7 @@ class ClusterSession:
         close_reason: why it has ended, empty before.
         uncertain: how many offers were accepted by the ingress of a leader that was lost. Each of
             them may have reached the log, or not.
+        last_result: the position after, or the OfferStatus that ended, the last batch of offers.
     """
 
     def __init__(
@@ -127,6 +131,8 @@ class ClusterSession:
         self._offered = 0
         self._deadline_ns = 0
         self._ingress: IngressPublications | None = None
+        self._offers: SessionOffers | None = None
+        self.last_result: int | OfferStatus = 0
         self._received: deque[EgressMessage] = deque()
         self._admin: dict[int, AdminResponse] = {}
         self._pulse: SessionPulse | None = None
@@ -135,6 +141,7 @@ class ClusterSession:
         self._begin_signs()
 
     def _set_header(self) -> None:
+        self._offers = None
         header = SessionMessageHeader(
             leadership_term_id=self.leadership_term_id, cluster_session_id=self.session_id
         )
@@ -152,6 +159,22 @@ class ClusterSession:
         result = self.publication.offer_parts((self._header, data))
         self._offered += result > 0
         return result
+
+    def offer_batch(self, take: TakeBatch) -> int:
+        """Offer a batch to the leader by a function of what gives its messages the header."""
+        if self.state is not ClientState.CONNECTED:
+            self.last_result = self._refusal()
+            return 0
+        if self._offers is None:
+            self._offers = SessionOffers(
+                self.publication, self.leadership_term_id, self.session_id
+            )
+        try:
+            taken = take(self._offers)
+        finally:
+            self.last_result = self._offers.last_result
+        self._offered += taken
+        return taken
 
     def try_claim(self, length: int) -> BufferClaim | OfferStatus:
         """Claim room for a message of ``length`` bytes behind the session's header.
@@ -288,6 +311,7 @@ class ClusterSession:
             return 0
         if self._ingress is not None and (found := self._ingress.connected()) is not None:
             self.publication = self._ingress.keep(found[0])
+            self._offers = None
             self._ingress = None
             self.state = ClientState.CONNECTED
             self._begin_signs()

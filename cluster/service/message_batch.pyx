@@ -218,9 +218,12 @@ cdef class _BatchBytes:
     """The bytes of a batch, which live as long as a view of them."""
 
     cdef MessageBatch _batch
+    cdef uint8_t _nothing[1]
 
     def __cinit__(self, MessageBatch batch not None) -> None:
         self._batch = batch
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
-        PyBuffer_FillInfo(buffer, self, self._batch._bytes, self._batch._length, 1, flags)
+        # A batch without bytes has no memory, and nobody may be given an address of NULL.
+        cdef void* address = self._batch._bytes if self._batch._bytes != NULL else self._nothing
+        PyBuffer_FillInfo(buffer, self, address, self._batch._length, 1, flags)

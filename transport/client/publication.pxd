@@ -37,8 +37,9 @@ cdef class BasePublication:
     cdef readonly int32_t channel_status_id
     cdef readonly str channel
     cdef int ready(self) except -1
-    cdef int64_t _offer_batch(
-        self, append_t append, object messages, object start, object limit
+    # Offers a batch by this publication's appender, or by another that writes with that one.
+    cdef int64_t offer_batch(
+        self, Appender appender, append_t append, object messages, object start, object limit
     ) except -1
     cdef object answer(self, int64_t result, int64_t length)
     cdef int64_t _append(self, object data, object reserved_value, int64_t* length) except? -100

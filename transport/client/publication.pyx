@@ -29,6 +29,7 @@ from aerolog.transport.logbuffer.appender cimport (
     MAX_POSITION_EXCEEDED,
     NOT_CONNECTED,
     TOO_LONG,
+    Appender,
     concurrent_appender,
     exclusive_appender,
     reserved_t,
@@ -237,8 +238,8 @@ cdef class BasePublication:
             reserved_value=reserved_value,
         )
 
-    cdef int64_t _offer_batch(
-        self, append_t append, object messages, object start, object limit
+    cdef int64_t offer_batch(
+        self, Appender appender, append_t append, object messages, object start, object limit
     ) except -1:
         cdef int64_t result = 0
         cdef int64_t length = 0
@@ -246,7 +247,7 @@ cdef class BasePublication:
         self.ready()
         self._busy = self._exclusive
         try:
-            count = append(self.appender, messages, start, limit, &result, &length)
+            count = append(appender, messages, start, limit, &result, &length)
         finally:
             self._busy = 0
         self._last_result = result
@@ -270,7 +271,7 @@ cdef class BasePublication:
         Raises:
             MessageTooLargeError: the first message can never be sent.
         """
-        return self._offer_batch(append_sequence, messages, start, limit)
+        return self.offer_batch(self.appender, append_sequence, messages, start, limit)
 
     def offer_array(self, array, *, start=0, limit=None):
         """Publish one message a row of an array, as many as there is room for.
@@ -284,7 +285,7 @@ cdef class BasePublication:
         Returns:
             The number of messages sent, as ``offer_many`` does.
         """
-        return self._offer_batch(append_rows, array, start, limit)
+        return self.offer_batch(self.appender, append_rows, array, start, limit)
 
     def offer_arrow(self, array, *, start=0, limit=None):
         """Publish one message a value of Arrow memory, as many as there is room for.
@@ -298,7 +299,7 @@ cdef class BasePublication:
         Returns:
             The number of messages sent, as ``offer_many`` does.
         """
-        return self._offer_batch(append_arrow, array, start, limit)
+        return self.offer_batch(self.appender, append_arrow, array, start, limit)
 
     @property
     def last_result(self):

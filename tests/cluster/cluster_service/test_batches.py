@@ -101,6 +101,7 @@ def test_an_empty_batch_and_objects_without_a_start_do_no_harm() -> None:
     assert list(batch) == []
     assert bytes(batch.data) == b""
     assert batch.positions.shape == (0,)
+    assert batch.to_arrow().num_rows == 0
     assert batch.answer([]) == 0
     with pytest.raises(IndexError):
         batch[0]
