@@ -166,9 +166,7 @@ class ClusterSession:
             self.last_result = self._refusal()
             return 0
         if self._offers is None:
-            self._offers = SessionOffers(
-                self.publication, self.leadership_term_id, self.session_id
-            )
+            self._offers = SessionOffers(self.publication, self.leadership_term_id, self.session_id)
         try:
             taken = take(self._offers)
         finally:
