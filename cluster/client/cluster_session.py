@@ -266,8 +266,6 @@ class ClusterSession:
             case SessionEvent():
                 if message.code == EventCode.CLOSED:
                     self.end(message.detail or "closed by the cluster")
-                elif message.code == EventCode.ERROR:
-                    self.end(message.detail)
                 if self._options.on_session_event is not None:
                     self._options.on_session_event(message)
             case NewLeaderEvent():

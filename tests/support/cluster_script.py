@@ -1,0 +1,143 @@
+"""Members of a cluster that say to a client what a test has them say, byte for byte."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, TypeVar
+
+from live_archive import until
+
+from aerolog.cluster.protocol import (
+    SCHEMA,
+    EventCode,
+    Message,
+    NewLeaderEvent,
+    SessionConnectRequest,
+    SessionEvent,
+    SessionKeepAlive,
+    SessionMessageHeader,
+)
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from aerolog.transport.client import Aeron
+    from aerolog.transport.client.publication import ExclusivePublication
+
+M = TypeVar("M", bound=Message)
+INGRESS_STREAM = 101
+SESSION_ID = 7
+TERM = 3
+
+
+class ScriptedMember:
+    """A member: what comes into its ingress, and egress to the client that connects.
+
+    Attributes:
+        session_id: of the session that it opens.
+        term: the term of its messages.
+    """
+
+    def __init__(self, aeron: Aeron, member: int, channel: str) -> None:
+        self.member = member
+        self.session_id = SESSION_ID
+        self.term = TERM
+        self._aeron = aeron
+        self._opened = ExitStack()
+        self._heard: list[bytes] = []
+        self.ingress = self._opened.enter_context(aeron.add_subscription(channel, INGRESS_STREAM))
+        self.egress: ExclusivePublication | None = None
+        self.request: SessionConnectRequest | None = None
+
+    def await_message(self, wanted: type[M]) -> tuple[M, bytes]:
+        """The next message of a class in the ingress, and what stands behind its block."""
+        found: list[tuple[M, bytes]] = []
+
+        def has_come() -> bool:
+            for received in [] if self.ingress.closed else self.ingress.poll_messages(10):
+                self._heard.append(received.data)
+            while self._heard and not found:
+                data = self._heard.pop(0)
+                message = SCHEMA.decode(data)
+                if isinstance(message, wanted):
+                    found.append((message, data[8 + message.LAYOUT.block_length :]))
+                else:
+                    assert isinstance(message, SessionKeepAlive), message
+            return bool(found)
+
+        until(has_come, f"{wanted.__name__} at member {self.member}", patience_s=10)
+        return found[0]
+
+    def await_connect(self) -> SessionConnectRequest:
+        """Wait for a client's request, and open egress to it."""
+        request, _ = self.await_message(SessionConnectRequest)
+        self.request = request
+        self.open_egress(request)
+        return request
+
+    def open_egress(self, request: SessionConnectRequest) -> None:
+        """Open egress to the client that made a request to this member or another."""
+        publication = self._opened.enter_context(
+            self._aeron.add_exclusive_publication(
+                request.response_channel, request.response_stream_id
+            )
+        )
+        publication.wait_connected(10)
+        self.egress = publication
+
+    def close_egress(self) -> None:
+        assert self.egress is not None
+        self.egress.close()
+
+    def say(self, message: Message | bytes, payload: bytes = b"") -> None:
+        """Send something to the client."""
+        assert self.egress is not None
+        data = message if isinstance(message, bytes) else message.encode()
+        self.egress.send(data + payload)
+
+    def event(self, code: EventCode, detail: str = "", **others: int) -> None:
+        """Send a SessionEvent, by default as an answer to the client's request."""
+        assert self.request is not None
+        values = {
+            "cluster_session_id": self.session_id,
+            "correlation_id": self.request.correlation_id,
+            "leadership_term_id": self.term,
+            "leader_member_id": self.member,
+            "leader_heartbeat_timeout_ns": 10_000_000_000,
+            **others,
+        }
+        self.say(SessionEvent(code=code, detail=detail, **values))
+
+    def text(self, text: bytes, timestamp: int = 1, session_id: int = SESSION_ID) -> None:
+        """Send what a service would."""
+        header = SessionMessageHeader(
+            leadership_term_id=self.term, cluster_session_id=session_id, timestamp=timestamp
+        )
+        self.say(header, text)
+
+    def lead(self, term: int, endpoints: str, session_id: int = SESSION_ID) -> None:
+        """Say that this member leads."""
+        self.term = term
+        self.say(
+            NewLeaderEvent(
+                leadership_term_id=term,
+                cluster_session_id=session_id,
+                leader_member_id=self.member,
+                ingress_endpoints=endpoints,
+            )
+        )
+
+    def await_text(self) -> tuple[int, int, bytes]:
+        """Term, session id and text of the next message of the client."""
+        header, text = self.await_message(SessionMessageHeader)
+        return header.leadership_term_id, header.cluster_session_id, text
+
+    def close(self) -> None:
+        """Leave: both streams end."""
+        self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
