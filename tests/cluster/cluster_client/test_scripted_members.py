@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from cluster_script import SESSION_ID, TERM, ScriptedMember
 from live_archive import aeron_home
-from peer.artifact import Toolchain
 from peer.cluster_node import free_ports
 from peer.process import ServerProcess
 
@@ -30,6 +29,8 @@ from aerolog.transport.driver import MediaDriver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from peer.artifact import Toolchain
 
 pytestmark = pytest.mark.interop
 SUPPORT = Path(__file__).resolve().parents[2] / "support"
