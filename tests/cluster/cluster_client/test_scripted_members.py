@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from cluster_script import SESSION_ID, TERM, ScriptedMember
-from live_archive import aeron_home
+from live_archive import aeron_home, until
 from peer.cluster_node import free_ports
 from peer.process import ServerProcess
 
@@ -179,12 +179,13 @@ def test_a_new_leader(client: Client, members: Members, places: list[str]) -> No
 
 
 def offer_until_taken(client: Client, text: str) -> None:
-    for _ in range(2000):
+    def is_taken() -> bool:
         client.do(f"offer {text}")
-        if (line := client.process.next_line(10)) == "offered":
-            return
-        assert line.startswith("refused "), line
-    raise AssertionError("no offer was taken")
+        line = client.process.next_line(10)
+        assert line == "offered" or line.startswith("refused "), line
+        return line == "offered"
+
+    until(is_taken, "an offer that is taken", patience_s=10)
 
 
 def test_a_leader_of_an_older_term_is_passed_over(client: Client, members: Members) -> None:
