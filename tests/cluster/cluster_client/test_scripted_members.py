@@ -69,9 +69,13 @@ class Client:
     def do(self, command: str) -> None:
         self.process.write_line(command)
 
+    def line(self) -> str:
+        """The next line."""
+        return self.process.next_line(10)
+
     def hears(self, expected: str) -> None:
         """The next line is this one."""
-        assert self.process.next_line(10) == expected
+        assert self.line() == expected
 
     def begin(self, endpoints: str, ingress: str = UDP, millis: int = 5000) -> None:
         self.do(f"connect {ingress} {endpoints or '-'} {EGRESS} {millis}")
@@ -169,7 +173,7 @@ def test_a_new_leader(client: Client, members: Members, places: list[str]) -> No
     members.second.lead(TERM + 1, members.endpoints)
     client.hears(f"leader {TERM + 1} 1 {members.endpoints}")
     client.do("offer meanwhile")
-    assert client.process.next_line(10).startswith("refused ")
+    assert client.line().startswith("refused ")
     with ScriptedMember(members.second._aeron, 1, f"aeron:udp?endpoint={places[1]}") as again:
         offer_until_taken(client, "bid")
         assert again.await_text() == (TERM + 1, SESSION_ID, b"bid")
@@ -181,7 +185,7 @@ def test_a_new_leader(client: Client, members: Members, places: list[str]) -> No
 def offer_until_taken(client: Client, text: str) -> None:
     def is_taken() -> bool:
         client.do(f"offer {text}")
-        line = client.process.next_line(10)
+        line = client.line()
         assert line == "offered" or line.startswith("refused "), line
         return line == "offered"
 
@@ -213,7 +217,7 @@ def test_an_error_in_an_open_session(client: Client, members: Members, places: l
     members.first.event(EventCode.ERROR, "oh")
     client.hears("event ERROR oh")
     members.first.text(b"on")
-    client.hears("message 1 on")
+    assert client.line() == "message 1 on"
 
 
 def test_no_new_leader_comes(client: Client, members: Members, places: list[str]) -> None:
@@ -232,7 +236,7 @@ def test_what_is_meant_for_others(client: Client, members: Members, places: list
     leader.event(EventCode.CLOSED, "not you", cluster_session_id=other)
     leader.lead(TERM, members.endpoints, session_id=other)
     leader.text(b"for you")
-    client.hears("message 1 for you")
+    assert client.line() == "message 1 for you"
 
 
 def test_bad_egress_is_skipped(client: Client, members: Members, places: list[str]) -> None:
@@ -244,7 +248,7 @@ def test_bad_egress_is_skipped(client: Client, members: Members, places: list[st
     # An unknown template of the schema; the reference passes over it as well.
     leader.say(b"\x08\0\xe7\x03\x6f\0\x10\0" + bytes(8))
     leader.text(b"sound")
-    client.hears("message 1 sound")
+    assert client.line() == "message 1 sound"
 
 
 def test_a_challenge_is_answered(client: Client, members: Members, places: list[str]) -> None:
@@ -270,7 +274,7 @@ def test_a_refused_session(
     client.begin(f"0={places[0]}")
     members.first.await_connect()
     members.first.event(code, "not today")
-    line = client.process.next_line(10)
+    line = client.line()
     assert line.startswith("failed ")
     assert "not today" in line
     assert ("Authentication" in line) is (code is EventCode.AUTHENTICATION_REJECTED)
@@ -283,7 +287,7 @@ def test_the_cluster_closes_the_session(
     members.first.text(b"last")
     members.first.event(EventCode.CLOSED, "TIMEOUT")
     # Ours gives messages when it is asked for them, and tells of events at once.
-    lines = {client.process.next_line(10) for _ in range(2)}
+    lines = {client.line() for _ in range(2)}
     assert lines == {"message 1 last", "event CLOSED TIMEOUT"}
     client.hears("ended")
 
