@@ -37,6 +37,7 @@ ELSEWHERE = {
     "catalog/spark.md": "tests/spark/catalog_spark/test_page.py",
     "catalog/sql.md": "tests/unit/catalog_sql/test_documented_program.py",
     "cluster/client.md": "tests/cluster/cluster_client/test_sessions.py",
+    "cluster/first-service.md": "tests/cluster/cluster_examples/test_first_service.py",
     "cluster/operations.md": "tests/cluster/cluster_module/test_operations.py",
     "cluster/services.md": "tests/cluster/cluster_service/test_command.py",
     "index.md": "tests/docs/test_readme.py",
