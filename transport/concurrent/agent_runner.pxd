@@ -46,6 +46,9 @@ cdef class AgentRunner(AgentInvoker):
     cdef readonly object thread
     cdef int32_t _stop
     cdef bint _idles_in_python
+    cdef bint _may_rest
+    cdef int64_t _parks     # longest parks since there was work
     cdef duty_t _duty
+    cdef void _idle(self, int work_count) noexcept nogil
     cdef int _run_native(self, bint idles_first, int work_count) noexcept nogil
     cdef object __weakref__

@@ -28,6 +28,7 @@ from aerolog.transport.concurrent.deputy cimport (
     dismiss,
     end_wait,
     recall,
+    rest,
 )
 from aerolog.transport.concurrent.idle cimport (
     BusySpinIdleStrategy,
@@ -59,6 +60,14 @@ cdef enum:
     NEW = 0
     RUNNING = 1
     STOPPED = 2
+
+cdef enum:
+    # Longest parks without work in between before a thread rests, and between two rests.
+    PARKS_BEFORE_REST = 64
+    PARKS_BETWEEN_RESTS = 16
+    # Parks of other lengths cost nothing worth sparing, or less than the deputy's wakes.
+    SHORTEST_REST_PARK_NS = 500_000
+    LONGEST_REST_PARK_NS = 4_000_000
 
 _LOGGER = logging.getLogger("aerolog")
 # Runners to close at exit: a thread that runs while the interpreter ends would use freed objects.
@@ -315,6 +324,14 @@ cdef int run_cycle(void* runner) noexcept nogil:
     return (<AgentRunner> runner)._native_cycle()
 
 
+cdef bint is_python_due(void* runner) noexcept nogil:
+    return (<AgentRunner> runner)._control_due
+
+
+cdef void end_park(void* runner) noexcept nogil:
+    (<AgentRunner> runner).idle_strategy.wake()
+
+
 cdef class AgentRunner(AgentInvoker):
     """Invokes agents on a thread of their own, with one idle strategy.
 
@@ -377,14 +394,29 @@ cdef class AgentRunner(AgentInvoker):
     cdef int _run_native(self, bint idles_first, int work_count) noexcept nogil:
         """Run cycles and parks until an agent needs Python or the runner has to stop."""
         if idles_first:
-            self.idle_strategy.idle(work_count)
+            self._idle(work_count)
         while True:
             work_count = self._native_cycle()
             if self._control_due or load_acquire_i32(&self._stop):
                 return work_count
-            self.idle_strategy.idle(work_count)
+            self._idle(work_count)
             if self._idles_in_python:
                 return 0
+
+    cdef void _idle(self, int work_count) noexcept nogil:
+        """Idle as the strategy says; rest after many of its longest parks."""
+        cdef int64_t park_ns = 0
+        if work_count > 0:
+            self._parks = 0
+        elif self._may_rest:
+            park_ns = self.idle_strategy.longest_park()
+        if not SHORTEST_REST_PARK_NS <= park_ns <= LONGEST_REST_PARK_NS:
+            self.idle_strategy.idle(work_count)
+        elif self._parks < PARKS_BEFORE_REST:
+            self._parks += 1
+            self.idle_strategy.idle(work_count)
+        elif rest(&self._duty, self.idle_strategy, park_ns):
+            self._parks = PARKS_BEFORE_REST - PARKS_BETWEEN_RESTS
 
     def _run(self) -> None:
         cdef int work_count = 0
@@ -393,8 +425,13 @@ cdef class AgentRunner(AgentInvoker):
         try:
             if self._start_agents():
                 self._duty.cycle = run_cycle
+                self._duty.is_due = is_python_due
+                self._duty.wake = end_park
                 self._duty.context = <void*> self
+                # A thread that was put on a processor does its work there.
+                self._may_rest = self.affinity < 0
                 if appoint(&self._duty) < 0:
+                    self._may_rest = False
                     self._report(OSError("no thread for the time in which others hold the GIL"))
                 while not load_acquire_i32(&self._stop):
                     with nogil:

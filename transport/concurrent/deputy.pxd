@@ -1,6 +1,8 @@
-"""A native thread that turns agents whose own thread waits for the interpreter."""
+"""A native thread that turns agents whose own thread waits for the interpreter, or rests."""
 
 from libc.stdint cimport int32_t, int64_t
+
+from aerolog.transport.concurrent.idle cimport IdleStrategy
 
 # Whose turn it is to call an agent's duty cycle.
 cdef enum:
@@ -8,14 +10,23 @@ cdef enum:
     TURN_WAITING = 1    # nobody: that thread waits for the interpreter
     TURN_DEPUTY = 2     # the deputy
     TURN_RECALLED = 3   # the deputy has to give it back
+    TURN_RESTING = 4    # nobody: that thread parks, and the deputy may keep the turn
+    TURN_KEPT = 5       # the deputy, between two cycles, while that thread rests
 
 ctypedef int (*cycle_t)(void* context) noexcept nogil
+ctypedef bint (*is_due_t)(void* context) noexcept nogil
+ctypedef void (*wake_t)(void* context) noexcept nogil
 
 # What a runner lends the deputy; it stays where it is until it is dismissed.
 ctypedef struct duty_t:
     cycle_t cycle           # one duty cycle of all agents; gives a work count
+    is_due_t is_due         # whether an agent needs Python
+    wake_t wake             # ends the park of the runner's thread
     void* context
     int32_t turn
+    int64_t park_ns         # between two cycles while the thread rests
+    int64_t cycles          # the deputy's while the thread rests
+    int64_t worked_ns       # when one of them had work
     int64_t waits           # counts the times that the thread has waited
     int64_t seen_waits      # the deputy's
     int64_t seen_ns
@@ -30,5 +41,8 @@ cdef void dismiss(duty_t* duty) noexcept nogil
 cdef void begin_wait(duty_t* duty) noexcept nogil
 # Say that it has the interpreter: whether the turn is its own again at once.
 cdef bint end_wait(duty_t* duty) noexcept nogil
+# Park as the idle strategy does at its longest, while the deputy may keep the turn; the turn is the
+# thread's own again afterwards. Whether the deputy had it.
+cdef bint rest(duty_t* duty, IdleStrategy strategy, int64_t park_ns) noexcept nogil
 # Take the turn back from the deputy, which may need the interpreter meanwhile.
 cdef void recall(duty_t* duty) noexcept nogil

@@ -1,15 +1,26 @@
-"""A native thread that turns agents whose own thread waits for the interpreter.
+"""A native thread that turns agents whose own thread waits for the interpreter, or rests.
 
 A runner's thread needs the interpreter for its agents' control(). While other Python code holds the
 interpreter's lock for long, the deputy, one thread for all runners of a process, calls their native
 duty cycles: positions move, heartbeats are sent, logs are written. It begins when a thread has
 waited for PATIENCE_NS and gives the turn back when the thread has the interpreter. Duty cycle and
 control() never run at the same time. While nobody waits it costs fifty short wakes a second.
+
+Threads that have had no work for a while rest: where two or more do, the deputy wakes in place of
+all and looks for work, so that an idle process costs the wakes of one thread. It gives the turn
+back for Python, and where work comes more than once; a wake of the runner takes it back at once.
 """
 
 from libc.stdint cimport int64_t
 
-from aerolog.transport.concurrent.atomic cimport cas_i32, load_acquire_i32, store_release_i32
+from aerolog.transport.concurrent.atomic cimport (
+    cas_i32,
+    load_acquire_i32,
+    load_acquire_i64,
+    store_release_i32,
+    store_release_i64,
+)
+from aerolog.transport.concurrent.idle cimport IdleStrategy
 
 cdef extern from "sched.h" nogil:
     int sched_yield() noexcept
@@ -121,6 +132,10 @@ cdef enum:
     PATIENCE_NS = 20_000_000    # a thread may wait so long before the deputy begins
     SHORTEST_REST_NS = 50_000   # between two cycles without work, and twice that after each
     LONGEST_REST_NS = 1_000_000
+    # For threads that rest.
+    FEWEST_RESTING = 2          # one alone wakes for itself as well as the deputy would
+    WORK_WITHIN_NS = 5_000_000  # work that comes again so soon is for the runner's own thread
+    STUCK_NS = 50_000_000       # a thread whose cycles have not run for so long takes its turn back
 
 cdef duty_t* duties = NULL
 
@@ -165,8 +180,32 @@ cdef bint end_wait(duty_t* duty) noexcept nogil:
 
 cdef void recall(duty_t* duty) noexcept nogil:
     store_release_i32(&duty.turn, TURN_RECALLED)
+    _await_turn(duty)
+
+
+cdef void _await_turn(duty_t* duty) noexcept nogil:
     while load_acquire_i32(&duty.turn) != TURN_OWN:
         sched_yield()
+
+
+cdef bint rest(duty_t* duty, IdleStrategy strategy, int64_t park_ns) noexcept nogil:
+    cdef bint woken
+    cdef int64_t cycles
+    duty.park_ns = park_ns
+    store_release_i32(&duty.turn, TURN_RESTING)
+    # A wake must not be forgotten: it may be the last one, that of a stop.
+    woken = strategy.park(park_ns)
+    if cas_i32(&duty.turn, TURN_RESTING, TURN_OWN):
+        return False
+    while load_acquire_i32(&duty.turn) != TURN_OWN:
+        cycles = load_acquire_i64(&duty.cycles)
+        if not woken:
+            woken = strategy.park(STUCK_NS)
+        if woken and cas_i32(&duty.turn, TURN_DEPUTY, TURN_RECALLED):
+            _await_turn(duty)
+        elif woken or load_acquire_i64(&duty.cycles) == cycles:
+            cas_i32(&duty.turn, TURN_KEPT, TURN_OWN)
+    return True
 
 
 cdef bint _has_waited(duty_t* duty) noexcept nogil:
@@ -183,31 +222,69 @@ cdef bint _has_waited(duty_t* duty) noexcept nogil:
     return cas_i32(&duty.turn, TURN_WAITING, TURN_DEPUTY)
 
 
+cdef int _look_for_work(duty_t* duty) noexcept nogil:
+    """Run a cycle for a thread that rests, and give its turn back if it has something to do."""
+    cdef int work_count = duty.cycle(duty.context)
+    cdef int64_t now_ns
+    cdef bint is_wanted = duty.is_due(duty.context)
+    store_release_i64(&duty.cycles, duty.cycles + 1)
+    if work_count > 0:
+        now_ns = now()
+        is_wanted = is_wanted or now_ns - duty.worked_ns < WORK_WITHIN_NS
+        duty.worked_ns = now_ns
+    if is_wanted:
+        store_release_i32(&duty.turn, TURN_OWN)
+        duty.wake(duty.context)
+    elif not cas_i32(&duty.turn, TURN_DEPUTY, TURN_KEPT):
+        store_release_i32(&duty.turn, TURN_OWN)  # it was recalled meanwhile
+    return work_count
+
+
+cdef void _keep_resting() noexcept nogil:
+    """Keep the turns of all threads that rest."""
+    cdef duty_t* duty = duties
+    while duty != NULL:
+        cas_i32(&duty.turn, TURN_RESTING, TURN_KEPT)
+        duty = duty.next
+
+
 cdef void* run(void* unused) noexcept nogil:
     cdef duty_t* duty
-    cdef int work_count
+    cdef int work_count, kept, resting
     cdef bint is_acting
+    cdef int64_t pause_ns
     cdef int64_t rest_ns = SHORTEST_REST_NS
     enter()
     while True:
         while duties == NULL:
             await_duty()
         is_acting = False
-        work_count = 0
+        work_count = kept = resting = 0
+        pause_ns = WATCH_NS
         duty = duties
         while duty != NULL:
             if load_acquire_i32(&duty.turn) == TURN_DEPUTY or _has_waited(duty):
                 is_acting = True
                 work_count += duty.cycle(duty.context)
+            elif cas_i32(&duty.turn, TURN_KEPT, TURN_DEPUTY):
+                kept += 1
+                if _look_for_work(duty) > 0:
+                    pause_ns = min(pause_ns, <int64_t> SHORTEST_REST_NS)
+                pause_ns = min(pause_ns, duty.park_ns)
+            elif load_acquire_i32(&duty.turn) == TURN_RESTING:
+                resting += 1
             if load_acquire_i32(&duty.turn) == TURN_RECALLED:
                 store_release_i32(&duty.turn, TURN_OWN)
             duty = duty.next
+        if resting > 0 and kept + resting >= FEWEST_RESTING:
+            _keep_resting()
+            pause_ns = min(pause_ns, <int64_t> LONGEST_REST_NS)
         leave()
         if not is_acting or work_count > 0:
             rest_ns = SHORTEST_REST_NS
         if not is_acting:
-            sleep_for(WATCH_NS)
+            sleep_for(pause_ns)
         elif work_count == 0:
-            sleep_for(rest_ns)
+            sleep_for(min(rest_ns, pause_ns))
             rest_ns = min(2 * rest_ns, <int64_t> LONGEST_REST_NS)
         enter()

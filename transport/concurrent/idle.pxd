@@ -12,7 +12,10 @@ cdef class IdleStrategy:
     cdef void reset(self) noexcept nogil
     # End the current park of the owning thread, or its next one, at once.
     cdef void wake(self) noexcept nogil
-    cdef void park(self, int64_t duration_ns) noexcept nogil
+    # Wait so long; whether a wake ended it.
+    cdef bint park(self, int64_t duration_ns) noexcept nogil
+    # Nanoseconds for which the next idle parks when that is the longest park, else 0.
+    cdef int64_t longest_park(self) noexcept nogil
     cdef int32_t _signal
 
 

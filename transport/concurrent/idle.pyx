@@ -81,11 +81,16 @@ cdef class IdleStrategy:
         store_release_i32(&self._signal, 1)
         wake_word(&self._signal)
 
-    cdef void park(self, int64_t duration_ns) noexcept nogil:
+    cdef bint park(self, int64_t duration_ns) noexcept nogil:
         if load_acquire_i32(&self._signal) == 0:
             wait_word(&self._signal, duration_ns)
-        if load_acquire_i32(&self._signal) != 0:
-            store_release_i32(&self._signal, 0)
+        if load_acquire_i32(&self._signal) == 0:
+            return False
+        store_release_i32(&self._signal, 0)
+        return True
+
+    cdef int64_t longest_park(self) noexcept nogil:
+        return 0
 
     def __call__(self, work_count: int = 0) -> None:
         """Idle once, without the GIL; a positive work count resets instead."""
@@ -144,6 +149,9 @@ cdef class SleepingIdleStrategy(IdleStrategy):
         if work_count <= 0:
             self.park(self.period_ns)
 
+    cdef int64_t longest_park(self) noexcept nogil:
+        return self.period_ns
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}(period_ns={self.period_ns})"
 
@@ -198,6 +206,11 @@ cdef class BackoffIdleStrategy(IdleStrategy):
         else:
             self.park(self._park_ns)
             self._park_ns = min(self._park_ns * 2, self.max_park_ns)
+
+    cdef int64_t longest_park(self) noexcept nogil:
+        if self._yields < self.max_yields or self._park_ns < self.max_park_ns:
+            return 0
+        return self.max_park_ns
 
     cdef void reset(self) noexcept nogil:
         self._spins = 0
