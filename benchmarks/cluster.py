@@ -1,4 +1,4 @@
-"""A cluster of one member: echoes a second, and round trips, by a Java client."""
+"""A cluster of one member: echoes, round trips, recovery, and what it takes without work."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.building import CHECKOUT
 from benchmarks.folders import archive_folder
+from benchmarks.processor_time import processor_share
 from benchmarks.reference import harness
 from benchmarks.result import BenchmarkFailedError, Result
 
@@ -24,6 +25,8 @@ ROUND_TRIPS = 20_000
 WINDOW = 1000
 RECOVERED = 1_000_000
 ROUNDS = 3
+SETTLED_S = 5.0
+IDLE_S = 20.0
 JAVA, PYTHON, BATCHES = "ClusterEcho", "EchoService", "BatchEchoService"
 NATIVE = "NativeEchoService"
 _SERVICE = """
@@ -197,3 +200,15 @@ def _recovered_ns(service: Any) -> float:
         if time.monotonic() > deadline:
             raise BenchmarkFailedError(f"no recovery within 60 s: {service.log()[-500:]}")
         time.sleep(0.01)
+
+
+def idle() -> list[Result]:
+    """Percent of a core that a node without clients takes: driver, archive and module."""
+    shares: dict[str, list[float]] = {PEER: [], NATIVE: []}
+    for _ in range(ROUNDS):
+        for name, measured in shares.items():
+            with _folder() as folder, _run(name, folder) as running:
+                time.sleep(SETTLED_S)
+                measured.append(processor_share(running.node.process.pid, IDLE_S))
+    ours, reference = (statistics.median(shares[name]) for name in (NATIVE, PEER))
+    return [Result("cluster-idle", "% of a core", ours, reference, PEER, smaller_is_better=True)]

@@ -78,6 +78,7 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "cluster-echo-1024": partial(cluster.echoes, 1024),
     "cluster-rtt": cluster.round_trips,
     "cluster-recovery": cluster.recovery,
+    "cluster-idle": cluster.idle,
     "top": top_cpu.watch,
     "build": package.build,
     "start": package.start,

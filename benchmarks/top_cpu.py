@@ -24,6 +24,7 @@ from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.cnc_header import CncHeader, CncLengths
 from aerolog.transport.memory.filesystem import RealFileSystem
+from benchmarks.processor_time import processor_share
 from benchmarks.result import BenchmarkFailedError, Result
 
 if TYPE_CHECKING:
@@ -177,14 +178,7 @@ class Screen:
 
     def processor_share(self, seconds: float) -> float:
         """Percent of a core over that time."""
-        before, began = self._processor_s(), time.monotonic()
-        time.sleep(seconds)
-        return 100 * (self._processor_s() - before) / (time.monotonic() - began)
-
-    def _processor_s(self) -> float:
-        text = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2]
-        user, system = text.split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return processor_share(self._process.pid, seconds)
 
     def close(self) -> None:
         """Ends the reading; the process has ended before."""

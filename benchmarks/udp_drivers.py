@@ -16,6 +16,7 @@ from aerolog.transport.client import Aeron
 from aerolog.transport.errors import AerologError
 from benchmarks.building import CHECKOUT
 from benchmarks.java import PEER_NAME, java_command
+from benchmarks.processor_time import processor_seconds
 from benchmarks.reference import harness
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError
 
@@ -60,8 +61,7 @@ class DriverProcess:
     @property
     def cpu_seconds(self) -> float:
         """User and system time so far."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self.pid)
 
     @property
     def anonymous_bytes(self) -> int:
