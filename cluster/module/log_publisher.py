@@ -144,7 +144,11 @@ class LogPublisher:
         )
 
     def service_message(self, session_id: int, timestamp: int, payload: bytes) -> int:
-        """Append a message of a service."""
+        """Append a message of a service.
+
+        Raises:
+            MessageTooLargeError: it is longer than the log takes.
+        """
         header = SessionMessageHeader(
             leadership_term_id=self.leadership_term_id,
             cluster_session_id=session_id,

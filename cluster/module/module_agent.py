@@ -41,7 +41,7 @@ from aerolog.cluster.protocol import (
     SnapshotMarker,
 )
 from aerolog.transport.client.message import Action
-from aerolog.transport.errors import AerologError
+from aerolog.transport.errors import AerologError, MessageTooLargeError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class ModuleAgent(SteadyAgent):
             if not self._ended:
                 work += self._work_as_leader(now_ns)
         except (AerologError, OSError) as error:
-            # A node whose services or archive do not follow the protocol, or whose files cannot be
+            # A node whose log, archive or services have gone another way, or whose files cannot be
             # written, cannot go on: it would apply what the others do not.
             self._fail(error)
             return 1
@@ -205,7 +205,7 @@ class ModuleAgent(SteadyAgent):
         for pending in self._state.pending:
             if len(pending):
                 work += pending.poll(
-                    lambda session_id, data: log.service_message(session_id, self.now(), data) > 0
+                    lambda session_id, data: self._append_service_message(log, session_id, data)
                 )
         if self._greeting is not None and next(self._greeting, None) is None:
             self._greeting = None
@@ -464,8 +464,20 @@ class ModuleAgent(SteadyAgent):
 
     def _on_service_message(self, session_id: int, data: bytes) -> None:
         if not 0 <= session_id < len(self._state.pending):
-            raise ClusterError(f"message of service {session_id}, which the node does not have")
+            self._context.reporter.error(
+                ClusterError(f"message of service {session_id}, which the node does not have"),
+                "message of an unknown service",
+            )
+            return
         self._state.pending[session_id].add(data[SESSION_HEADER_LENGTH:])
+
+    def _append_service_message(self, log: LogPublisher, session_id: int, data: bytes) -> bool:
+        """Write a service's message into the log; one that never fits keeps only its number."""
+        try:
+            return log.service_message(session_id, self.now(), data) > 0
+        except MessageTooLargeError as error:
+            self._context.reporter.error(error, "message of a service that is too long")
+            return True
 
     def _on_members_query(self, query: ClusterMembersQuery) -> None:
         context = self._context

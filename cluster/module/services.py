@@ -28,7 +28,8 @@ class Services:
     """The services of the node: what they are sent, and what they have acknowledged.
 
     Each service numbers its acknowledgements from 0. `await_acks` waits until all services have
-    sent the next one, which must be for the position that the module is at.
+    sent the next one, which must be for the position that the module is at. Others are reported and
+    passed over: every program beside the driver can send some.
     """
 
     def __init__(self, context: ModuleContext) -> None:
@@ -78,7 +79,8 @@ class Services:
             text = f"ack out of sequence: {ack} expected ackId={expected}"
             if ack.ack_id == 0:
                 text = f"duplicate serviceId={ack.service_id}: {text}"
-            raise ClusterError(text)
+            self._context.reporter.error(ClusterError(text), "acknowledgement out of sequence")
+            return
         queue.append(ack)
         self._context.events.log(
             ClusterEventCode.SERVICE_ACK,
