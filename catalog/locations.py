@@ -160,9 +160,12 @@ def local_folder(place: str) -> str | None:
     match = _SCHEME.match(place)
     if match is None or "://" not in place:
         return place
-    if match[1].lower() == "file":
+    if match[1].lower() != "file":
+        return None
+    try:
         return unquote(urlsplit(place).path)
-    return None
+    except ValueError as error:
+        raise ConfigurationError(f"{without_secrets(place)} is no URL: {error}") from error
 
 
 def recordings_of(archive: str, choice: Choice | None = None) -> list[PlacedRecording]:

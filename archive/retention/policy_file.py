@@ -19,7 +19,7 @@ from aerolog.transport.config.values import (
     parse_size,
 )
 from aerolog.transport.errors import AerologError, ConfigurationError
-from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.memory.filesystem import read_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ _RANGE: Final = re.compile(r"(-?[0-9]{1,10})\s*(?:\.\.|-)\s*(-?[0-9]{1,10})", re
 _PERCENT: Final = re.compile(r"([0-9]{1,2}(?:\.[0-9]{1,6})?)\s*%", re.ASCII)
 
 
-def load_policies(path: str | Path, files: FileSystem | None = None) -> Policies:
+def load_policies(path: str | Path) -> Policies:
     """Return the policies of a file.
 
     Raises:
@@ -40,11 +40,11 @@ def load_policies(path: str | Path, files: FileSystem | None = None) -> Policies
     """
     source = str(path)
     try:
-        data = (files or RealFileSystem()).read_bytes(source)
+        data = read_at_most(source, FILE_MAX)
     except OSError as error:
         raise PolicyError(f"cannot be read: {error.strerror or error}", source=source) from error
-    if len(data) > FILE_MAX:
-        raise PolicyError(f"is longer than {FILE_MAX} bytes: no policies", source=source)
+    except ConfigurationError as error:
+        raise PolicyError(f"is longer than {FILE_MAX} bytes: no policies", source=source) from error
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.format.checksum import checksum_for
@@ -324,11 +324,9 @@ class ArchiveConfig:
         keywords: Mapping[str, Any] | None = None,
     ) -> None:
         self.settings = settings = Settings(PROPERTIES, properties, keywords)
-        self.archive_dir = str(Path(settings[ARCHIVE_DIR]).resolve())
+        self.archive_dir = os.path.realpath(settings[ARCHIVE_DIR])
         mark_file_dir = settings[MARK_FILE_DIR]
-        self.mark_file_dir = (
-            str(Path(mark_file_dir).resolve()) if mark_file_dir else (self.archive_dir)
-        )
+        self.mark_file_dir = os.path.realpath(mark_file_dir) if mark_file_dir else self.archive_dir
         self._check_lengths()
         self.control_channel = self._checked_control_channel()
         self._check_channels()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from aerolog.archive.time_index.notes import TIME_OF_RESERVED
@@ -28,6 +29,6 @@ def channel_time_offset(channel: str) -> int | None:
         text = uri.get(name)
         if text in {"reserved", str(TIME_OF_RESERVED)}:
             return TIME_OF_RESERVED
-        if text is not None and text.isascii() and text.isdigit() and int(text) < 2**31:
+        if text is not None and re.fullmatch("[0-9]{1,10}", text) and int(text) < 2**31:
             return int(text)
     return None

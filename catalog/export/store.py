@@ -274,7 +274,8 @@ class FolderStore(Store):
         self._root = Path(folder)
         self._unsynced: set[Path] = set()
         self.shown = str(folder)
-        self.identity = os.fsencode(self._root.resolve()).decode("utf-8", "backslashreplace")
+        place = os.fsencode(os.path.realpath(self._root))
+        self.identity = place.decode("utf-8", "backslashreplace")
 
     def full_path(self, path: str) -> str:
         """See `Store`."""
@@ -499,7 +500,11 @@ def open_store(to: str | Path, temporary: str = TEMPORARY, refusal: str | None =
     if folder is not None:
         return FolderStore(folder, temporary)
     assert isinstance(to, str)
-    if not urlsplit(to).netloc:
+    try:
+        names_host = bool(urlsplit(to).netloc)
+    except ValueError as error:
+        raise ConfigurationError(f"{without_secrets(to)} is no URL: {error}") from error
+    if not names_host:
         raise ConfigurationError(f"{without_secrets(to)} names no bucket or host")
     return ObjectStore(to, temporary, refusal)
 

@@ -199,7 +199,7 @@ def _moved(session: Session, catalog: RecordingCatalog, place: str) -> Sequence[
     own = Path(place, DATABASE_NAME)
     database = catalog.engine.url.database
     is_here = catalog.engine.dialect.name == "sqlite" and database is not None
-    if not is_here or Path(str(database)).resolve() != own:
+    if not is_here or os.path.realpath(str(database)) != str(own):
         return []
     archives = session.scalars(select(Archive).limit(2)).all()
     if len(archives) != 1:

@@ -8,9 +8,9 @@ hold how far they have read the journal, and the next process that locks it brin
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select, update
@@ -22,6 +22,7 @@ from aerolog.catalog.index.models import Archive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from sqlalchemy.orm import Session
 
@@ -33,7 +34,7 @@ __all__ = ["CaughtUp", "Fact", "catch_up", "place_of", "record", "record_all"]
 def place_of(archive_dir: str | Path) -> str:
     """The place of an archive: its folder's path without symbolic links, or its URL unchanged."""
     text = str(archive_dir)
-    return text if "://" in text else str(Path(text).resolve())
+    return text if "://" in text else os.path.realpath(text)
 
 
 def record(catalog: RecordingCatalog, place: str | Path, kind: str, **values: Any) -> None:

@@ -102,8 +102,9 @@ def resolve(
     )
     text = str(wanted)
     if text.isdecimal() and text.isascii():
-        if int(text) >= 1 << 63:
-            raise LabelError(f"{text} is no recording id: it is larger than any")
+        # Python refuses int() of a very long digit string, so the length is checked first.
+        if len(text) > 19 or int(text) >= 1 << 63:
+            raise LabelError(f"{text[:80]} is no recording id: it is larger than any")
         what, found = f"recording {text}", found.where(Recording.recording_id == int(text))
     else:
         _checked_text("the name", text, NAME_MAX)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
@@ -254,7 +255,7 @@ def _rejects(text: str) -> Rejects:
 
 
 def _number(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
+    if re.fullmatch("[0-9]{1,19}", text) is None:
         _refuse("not a whole number")
     return int(text)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.service.properties import AUTHENTICATOR_PLUG_INS, AUTHORISATION_PLUG_INS
@@ -216,7 +216,7 @@ class ModuleConfig:
         keywords: Mapping[str, Any] | None = None,
     ) -> None:
         self.settings = settings = Settings(PROPERTIES, properties, keywords)
-        self.cluster_dir = str(Path(settings[CLUSTER_DIR]).resolve())
+        self.cluster_dir = os.path.realpath(settings[CLUSTER_DIR])
         self.mark_file_dir = _folder(settings[MARK_FILE_DIR], self.cluster_dir)
         self.services_dir = _folder(settings[SERVICES_DIR], self.cluster_dir)
         self.members = parse_members(settings[MEMBERS] or "")
@@ -282,4 +282,4 @@ class ModuleConfig:
 
 
 def _folder(given: str | None, default: str) -> str:
-    return str(Path(given).resolve()) if given else default
+    return os.path.realpath(given) if given else default

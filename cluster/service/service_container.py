@@ -114,7 +114,7 @@ class ServiceContainer(Resource):
 
     def _claim(self) -> ClusterMarkFile:
         options = self.options
-        folder = Path(options.cluster_dir).resolve()
+        folder = Path(os.path.realpath(options.cluster_dir))
         folder.mkdir(parents=True, exist_ok=True)
         if options.mark_file_dir is not None:
             Path(options.mark_file_dir).mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,9 @@ _STRINGS = (b'""', b"1", b"[]", b"{}", b"null", b'"\xff"', b'"\\ud800"', b'["a"]
 def said(*arguments: object) -> tuple[int, str]:
     """The exit code of a command and what it printed to standard error."""
     error = io.StringIO()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(error):
+    # A text stream over bytes, as a terminal or a pipe is.
+    output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(error):
         return main([str(argument) for argument in arguments]), error.getvalue()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -124,7 +125,7 @@ def recording_log(folder: str, arguments: Sequence[str], terminal: Terminal) -> 
 
 def recovery_plan(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """What the node would start from."""
-    if not (arguments[0].isascii() and arguments[0].isdigit()):
+    if re.fullmatch("[0-9]{1,10}", arguments[0]) is None:
         raise typer.BadParameter(f"the number of services is a number, not {arguments[0]!r}")
     with _opened(folder) as log:
         plan = _plan(log, int(arguments[0]), _archive_dir(arguments))

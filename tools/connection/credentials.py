@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from aerolog.archive.credentials import CredentialsSupplier
     from aerolog.tools.command_line.options import ArchiveOptions
 
+PASSWORD_LINE_MAX = 65_536  # bytes; more is another kind of file
+
 
 def credentials_of(options: ArchiveOptions) -> CredentialsSupplier | bytes:
     """What an archive client is made with.
@@ -60,10 +62,19 @@ def read_password(path: str) -> str:
     """The first line of a file.
 
     Raises:
+        ConfigurationError: the line is no UTF-8 text, or longer than a password may be.
         OSError: it cannot be read.
     """
-    with Path(path).open(encoding="utf-8") as file:
-        return file.readline().rstrip("\r\n")
+    from aerolog.transport.errors import ConfigurationError
+
+    with Path(path).open("rb") as file:
+        line = file.readline(PASSWORD_LINE_MAX + 1)
+    if len(line) > PASSWORD_LINE_MAX:
+        raise ConfigurationError(f"{path}: the first line is longer than {PASSWORD_LINE_MAX} bytes")
+    try:
+        return line.decode().rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path}: the first line is no UTF-8 text: {error}") from error
 
 
 def ask_password(prompt: str, *, twice: bool = False) -> str:
@@ -80,10 +91,10 @@ def ask_password(prompt: str, *, twice: bool = False) -> str:
 
 def _key(path: str, user: str) -> bytes:
     from aerolog.archive.service.security.hmac_challenge import parse_keys
-    from aerolog.archive.service.security.watched_file import parsed
+    from aerolog.archive.service.security.watched_file import parsed_file
     from aerolog.transport.errors import ConfigurationError
 
-    keys = parsed(Path(path), Path(path).read_bytes(), parse_keys)
+    keys = parsed_file(Path(path), parse_keys)
     if user.encode() not in keys:
         raise ConfigurationError(f"{path} has no key of {user}")
     return keys[user.encode()]

@@ -1,5 +1,6 @@
 """``aerolog export``: write recordings as Parquet, and verify what was written."""
 
+import re
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -80,7 +81,7 @@ class LayoutOptions:
         from aerolog.transport.errors import ConfigurationError
 
         codec, colon, level = self.compression.partition(":")
-        if colon and not level.isdigit():
+        if colon and re.fullmatch("[0-9]{1,4}", level) is None:
             raise typer.BadParameter(f"--compression takes CODEC:LEVEL, not {self.compression!r}")
         try:
             check_compression(codec, int(level) if colon else None)

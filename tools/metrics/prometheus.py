@@ -10,7 +10,6 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from aerolog.catalog.extras import require
 from aerolog.tools.metrics.families import Kind
@@ -111,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(with_body=False)
 
     def _answer(self, *, with_body: bool) -> None:
-        path = urlsplit(self.path).path
+        path = self.path.partition("?")[0]
         if path == "/metrics":
             from prometheus_client.exposition import choose_encoder
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -24,13 +25,17 @@ _LISTEN = "127.0.0.1:9464"
 
 def _address(listen: str) -> tuple[str, int]:
     host, separator, port = listen.rpartition(":")
-    if not separator or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+    is_number = re.fullmatch("[0-9]{1,5}", port) is not None
+    if not separator or not host or not is_number or int(port) > 65535:
         raise typer.BadParameter(f"{listen!r} is not HOST:PORT", param_hint="--listen")
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
 def _url(otlp: str) -> str:
-    parts = urlsplit(otlp)
+    try:
+        parts = urlsplit(otlp)
+    except ValueError as error:
+        raise typer.BadParameter(f"{otlp!r} is no URL: {error}", param_hint="--otlp") from error
     if parts.scheme not in {"http", "https"} or not parts.netloc:
         raise typer.BadParameter(f"{otlp!r} is no http:// or https:// URL", param_hint="--otlp")
     return otlp if parts.path.strip("/") else f"{otlp.rstrip('/')}/v1/metrics"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from typing import TYPE_CHECKING, Final
 
@@ -103,7 +104,7 @@ def response_channel_for(channel: str) -> str | None:
     if uri.is_ipc:
         return "aeron:ipc"
     host, _, port = (uri.get("endpoint") or "").rpartition(":")
-    if not host or not port.isdigit():
+    if not host or re.fullmatch("[0-9]{1,5}", port) is None:
         return None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(

@@ -1,5 +1,6 @@
 """``aerolog tail``: print a recording, then its live stream."""
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,8 +28,13 @@ START = "start"
 LIVE = "live"
 
 
+def _is_number(text: str) -> bool:
+    """Whether a text has the form of a position or an id, of 63 bits at most."""
+    return re.fullmatch("[0-9]{1,19}", text) is not None and int(text) < 1 << 63
+
+
 def _check_begin(begin: str) -> str:
-    if begin not in {START, LIVE} and not (begin.isascii() and begin.isdigit()):
+    if begin not in {START, LIVE} and not _is_number(begin):
         raise typer.BadParameter(f"{begin!r} is neither start nor live nor a position")
     return begin
 
@@ -107,7 +113,7 @@ def tail(
 
 
 def _recording_id(what: str, stream: int | None) -> int | None:
-    if what.isascii() and what.isdigit():
+    if _is_number(what):
         if stream is not None:
             raise typer.BadParameter("a recording id comes without a stream id")
         return int(what)

@@ -118,6 +118,6 @@ def _users(file: Path) -> "dict[bytes, HashedPassword]":
         OSError: the file cannot be read.
     """
     from aerolog.archive.service.security.passwords import parse_passwords
-    from aerolog.archive.service.security.watched_file import parsed
+    from aerolog.archive.service.security.watched_file import parsed_file
 
-    return parsed(file, file.read_bytes(), parse_passwords)
+    return parsed_file(file, parse_passwords)

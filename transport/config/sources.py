@@ -127,10 +127,7 @@ class Properties:
 def _read(where: str) -> str:
     try:
         if where.startswith(("http://", "https://")):
-            from urllib.request import urlopen
-
-            with urlopen(where, timeout=_URL_TIMEOUT_S) as response:  # noqa: S310
-                content: bytes = response.read(_MAX_FILE_LENGTH + 1)
+            content = _fetched(where)
         else:
             with Path(_local_path(where)).open("rb") as file:
                 content = file.read(_MAX_FILE_LENGTH + 1)
@@ -138,9 +135,23 @@ def _read(where: str) -> str:
         raise ConfigurationError(
             f"loading properties from {where}: {error.strerror or error}"
         ) from error
+    except ValueError as error:  # a broken URL, or a path with a NUL
+        raise ConfigurationError(f"loading properties from {where!r}: {error}") from error
     if len(content) > _MAX_FILE_LENGTH:
         raise ConfigurationError(f"loading properties from {where}: longer than 1 MiB")
     return content.decode("latin-1")
+
+
+def _fetched(url: str) -> bytes:
+    from http.client import HTTPException
+    from urllib.request import urlopen
+
+    try:
+        with urlopen(url, timeout=_URL_TIMEOUT_S) as response:  # noqa: S310
+            content: bytes = response.read(_MAX_FILE_LENGTH + 1)
+    except HTTPException as error:
+        raise ValueError(str(error) or type(error).__name__) from error
+    return content
 
 
 def _local_path(where: str) -> str:

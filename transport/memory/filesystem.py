@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from aerolog.transport.errors import StorageSpaceError
+from aerolog.transport.errors import ConfigurationError, StorageSpaceError
 from aerolog.transport.memory.data_file import DataFile
 from aerolog.transport.memory.mapped_file import MappedFile, existing_parent, usable_space
 from aerolog.transport.resource import Resource
@@ -261,7 +261,7 @@ class RealFileSystem(FileSystem):
         return usable_space(path)
 
     def store_name(self, path: str) -> str:
-        at = Path(existing_parent(path)).resolve()
+        at = Path(os.path.realpath(existing_parent(path)))
         while not at.is_mount():
             at = at.parent
         return str(at)
@@ -302,6 +302,20 @@ class RealFileSystem(FileSystem):
     def write_bytes(self, path: str, data: bytes) -> None:
         with named(path):
             Path(path).write_bytes(data)
+
+
+def read_at_most(path: str | os.PathLike[str], length_max: int) -> bytes:
+    """The whole of a file that somebody names, such as settings; a device may have no end.
+
+    Raises:
+        ConfigurationError: it is longer than ``length_max`` bytes.
+        OSError: it cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        content = file.read(length_max + 1)
+    if len(content) > length_max:
+        raise ConfigurationError(f"{os.fspath(path)}: longer than {length_max} bytes")
+    return content
 
 
 @contextmanager

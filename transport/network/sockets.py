@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import socket
 import struct
 import sys
@@ -162,7 +163,7 @@ def _native(address: Address) -> tuple[str, int] | tuple[str, int, int, int]:
 def _scope_index(scope: str) -> int:
     if not scope:
         return 0
-    return int(scope) if scope.isdigit() else socket.if_nametoindex(scope)
+    return int(scope) if re.fullmatch("[0-9]{1,10}", scope) else socket.if_nametoindex(scope)
 
 
 def _of_family(local: Address, sock: socket.socket) -> Address:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Final
 
 from aerolog.archive.credentials import check_user
-from aerolog.archive.service.security.watched_file import lines_of, parsed
+from aerolog.archive.service.security.watched_file import LENGTH_MAX, lines_of, parsed
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.memory.filesystem import named
+from aerolog.transport.memory.filesystem import named, read_at_most
 
 SALT_LENGTH: Final = 16
 HASH_LENGTH: Final = 32
@@ -128,7 +128,7 @@ def set_password(
     check_user(user)
     target = Path(path)
     try:
-        content = target.read_bytes()
+        content = read_at_most(target, LENGTH_MAX)
         mode = target.stat().st_mode & 0o777
     except FileNotFoundError:
         content, mode = b"", 0o600

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.memory.filesystem import read_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,6 +119,16 @@ def parsed(path: Path, content: bytes, parse: Callable[[str], T]) -> T:
         raise ConfigurationError(f"{path}: is not UTF-8") from error
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}:{error}") from error
+
+
+def parsed_file(path: Path, parse: Callable[[str], T]) -> T:
+    """Parse a file as it is now.
+
+    Raises:
+        ConfigurationError: it is too long, no text, or ``parse`` raises it; the file is named.
+        OSError: the file cannot be read.
+    """
+    return parsed(path, read_at_most(path, LENGTH_MAX), parse)
 
 
 def lines_of(text: str) -> list[tuple[int, str]]:

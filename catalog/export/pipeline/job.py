@@ -39,7 +39,8 @@ from typing import TYPE_CHECKING, Any, Final
 from aerolog.catalog.export.pipeline.errors import JobFileError
 from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.config.values import parse_size
-from aerolog.transport.errors import AerologError
+from aerolog.transport.errors import AerologError, ConfigurationError
+from aerolog.transport.memory.filesystem import read_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +50,7 @@ ON_BROKEN: Final = ("reject", "keep", "fail")
 ON_PURGED: Final = ("report", "fail")
 COMPRESSIONS: Final = ("zstd", "snappy", "gzip", "lz4", "none")
 FORMATS: Final = ("parquet", "iceberg")
+FILE_MAX: Final = 1024 * 1024
 UNIT_BYTES: Final = 256 * 1024 * 1024
 #: When more than this share of a run's messages is rejected, the decoder is taken to be wrong.
 REJECTED_MAX: Final = 0.5
@@ -154,13 +156,15 @@ def load_job(
     """
     shown = str(path)
     try:
-        content = Path(path).read_bytes()
+        content = read_at_most(path, FILE_MAX)
         document = tomllib.loads(content.decode())
+    except ConfigurationError as error:
+        raise JobFileError(shown, None, f"is longer than {FILE_MAX} bytes") from error
     except OSError as error:
         raise JobFileError(shown, None, f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise JobFileError(shown, None, f"is not UTF-8 at byte {error.start}") from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # tomllib raises them for overlong numbers, depth
         raise JobFileError(shown, None, f"is not TOML: {error}") from error
     given = {"catalog": catalog, "archive-dir": archive_dir and str(Path(archive_dir).absolute())}
     return parse_job(
@@ -171,7 +175,7 @@ def load_job(
 def parse_job(document: dict[str, Any], path: str) -> Job:
     """A job from a parsed document; errors as ``load_job`` has."""
     top = _Table(path, "", document)
-    home = Path(path).resolve().parent
+    home = Path(os.path.realpath(path)).parent
     catalog = top.text("catalog")
     archive_dir = top.text("archive-dir")
     if catalog is None and archive_dir is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 from contextlib import ExitStack, contextmanager
@@ -499,7 +500,7 @@ def _sample(plan: Plan, skip_damage: bool) -> Iterator[pa.RecordBatch]:
 
 
 def _same(folder: str, archive_dir: str | None) -> bool:
-    return archive_dir is not None and Path(folder).resolve() == Path(archive_dir).resolve()
+    return archive_dir is not None and os.path.realpath(folder) == os.path.realpath(archive_dir)
 
 
 class _Heartbeat:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, Kind, Severity
@@ -329,7 +329,7 @@ def is_same_folder(one: str, other: str) -> bool:
     """Whether two names are those of one folder; a damaged file may give names of none."""
     if "\0" in one + other:
         return one == other
-    return Path(one).resolve() == Path(other).resolve()
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 CHECKS: Final = (driver_lives, archive_lives, clients_live)

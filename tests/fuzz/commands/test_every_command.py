@@ -1,0 +1,153 @@
+"""Every command, each of its options with odd words: it ends as one that knows what is wrong."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fuzzed_commands import check_end, said
+
+from aerolog.tools.command_line.application import application
+from aerolog.tools.connection.credentials import read_password
+from aerolog.transport.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WORDS = (
+    "http://[", "https://h/%00", "file://[", "file:///%00", "sqlite:///[", "postgresql://[",
+    "s3://[", "loop", "loop/x", "n" * 300, "missing", "a\udcffb", "9" * 5000, "-1", "nan", "",
+    "not-text", "deep.toml", "wide.toml", "endless",
+)  # fmt: skip
+#: Commands that would go on with a word that they can use: they are given nothing else to do.
+LEFT_OUT = {
+    "bench": "measures for minutes, in a checkout",
+    "driver": "serves until it is ended",
+    "archiving-driver": "serves until it is ended",
+    "archive": "serves until it is ended",
+    "clustered-driver": "serves until it is ended",
+    "consensus-module": "serves until it is ended",
+    "service-container": "serves until it is ended",
+    "top": "shows until it is ended",
+    "subscribe": "prints until it is ended",
+    "completion": "writes into the home folder",
+}
+#: Options without an end, and those that are given below.
+ENDLESS = {"--watch", "--follow", "--every", "--interval"}
+GIVEN = {
+    "--archive-dir": "ARCHIVE", "--aeron-dir": "missing", "--driver-timeout": "0.01",
+    "--timeout": "0.01",
+}  # fmt: skip
+#: What makes a command end that would serve.
+ENDING = {"serve-metrics": ["--once"]}
+
+
+def leaves() -> Iterator[tuple[str, Any]]:
+    """Each command that has no commands below it, by its words."""
+
+    def below(words: tuple[str, ...], group: Any, context: Any) -> Iterator[tuple[str, Any]]:
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            path = (*words, name)
+            if hasattr(command, "list_commands"):
+                yield from below(path, command, command.context_class(command, parent=context))
+            else:
+                yield " ".join(path), command
+
+    top = application()
+    yield from below((), top, top.context_class(top, info_name="aerolog"))
+
+
+COMMANDS = {path: command for path, command in leaves() if path.split()[0] not in LEFT_OUT}
+
+
+def valued_options(command: Any) -> list[str]:
+    """The options of a command that take a value."""
+    return [
+        each.opts[0]
+        for each in command.params
+        if each.opts[0].startswith("--") and not each.is_flag and each.opts[0] not in ENDLESS
+    ]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to stand in, with files that words name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "loop").symlink_to("other")
+    (tmp_path / "other").symlink_to("loop")
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    (tmp_path / "not-text").write_bytes(b"\xff\xfe:\xff\n")
+    (tmp_path / "deep.toml").write_text("a=" + "[" * 5000)
+    (tmp_path / "wide.toml").write_text("a=" + "9" * 5000)
+    return tmp_path
+
+
+def test_those_left_out_are_commands() -> None:
+    assert set(LEFT_OUT) <= {path.split()[0] for path, _ in leaves()}
+    assert len(COMMANDS) > 40
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_odd_words(path: str, place: Path, archive: Path) -> None:
+    give_odd_words(path, archive, random.Random(path))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("path", COMMANDS)
+def test_more_odd_words(path: str, seed: int, place: Path, archive: Path) -> None:
+    give_odd_words(path, archive, random.Random(f"{path} {seed}"))
+
+
+def give_odd_words(path: str, archive: Path, rng: random.Random) -> None:
+    """Call a command once for each of its options, with a word that is none of its values."""
+    command = COMMANDS[path]
+    options = valued_options(command)
+    given = {name: value for name, value in GIVEN.items() if name in options}
+    arguments = [each for each in command.params if not each.opts[0].startswith("-")]
+    for option in (*options, ""):
+        words = [*path.split(), *ENDING.get(path, ())]
+        for name, value in given.items():
+            if name != option:
+                words += [name, value.replace("ARCHIVE", str(archive))]
+        if option:
+            words += [option, rng.choice(WORDS)]
+        words += [rng.choice(WORDS) if option == "" else "0" for _ in arguments]
+        check_end(*said(*words), words)
+
+
+@pytest.mark.parametrize(
+    ("words", "said_of"),
+    [
+        ("passwords list endless", "endless: longer than 1048576 bytes"),
+        ("passwords remove endless ann", "endless: longer than 1048576 bytes"),
+        ("pipeline run endless", "endless: is longer than 1048576 bytes"),
+        ("retention plan --archive-dir ARCHIVE --policies endless", "longer than 1048576 bytes"),
+        ("driver http://[", "loading properties from 'http://['"),
+        ("driver http://h/\x01", "loading properties from"),
+        ("serve-metrics --otlp http://[", "is no URL"),
+        ("export 1 --archive-dir ARCHIVE --to s3://[", "is no URL"),
+        ("export 1 --archive-dir ARCHIVE --to file://[", "is no URL"),
+        ("pipeline run deep.toml", "is not TOML"),
+        ("pipeline run wide.toml", "is not TOML"),
+        ("catalog show --archive-dir ARCHIVE " + "9" * 5000, "no recording id"),
+    ],
+)
+def test_the_message_names_value_and_reason(
+    words: str, said_of: str, place: Path, archive: Path
+) -> None:
+    code, error = said(*words.replace("ARCHIVE", str(archive)).split(" "))
+    assert code in {1, 2}, error
+    assert said_of in error.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("endless", "longer than 65536 bytes"), ("not-text", "no UTF-8 text")]
+)
+def test_a_password_s_file(place: Path, name: str, reason: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name}: the first line is {reason}"):
+        read_password(name)
