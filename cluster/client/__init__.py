@@ -2,12 +2,14 @@
 
 from aerolog.cluster.client.aeron_cluster import AeronCluster, AsyncAeronCluster
 from aerolog.cluster.client.cluster_session import ClientState, EgressMessage
+from aerolog.cluster.client.numbered_offers import NumberedOffers
 from aerolog.cluster.client.options import ClusterClientOptions
 from aerolog.cluster.errors import (
     ClusterAuthenticationError,
     ClusterError,
     SessionClosedError,
 )
+from aerolog.cluster.numbered_messages import NumberedMessage
 
 __all__ = [
     "AeronCluster",
@@ -17,5 +19,7 @@ __all__ = [
     "ClusterClientOptions",
     "ClusterError",
     "EgressMessage",
+    "NumberedMessage",
+    "NumberedOffers",
     "SessionClosedError",
 ]

@@ -2,6 +2,7 @@
 
 from aerolog.cluster.counter_types import Role
 from aerolog.cluster.errors import ActiveClusterError, ClusterError
+from aerolog.cluster.numbered_messages import SeenNumbers, numbered_message
 from aerolog.cluster.service.client_session import ClientSession, UnsentClaim
 from aerolog.cluster.service.cluster import Cluster
 from aerolog.cluster.service.clustered_service import (
@@ -23,6 +24,7 @@ __all__ = [
     "MessageBatch",
     "NativeService",
     "Role",
+    "SeenNumbers",
     "Serializer",
     "ServiceContainer",
     "ServiceContainerOptions",
@@ -30,4 +32,5 @@ __all__ = [
     "SnapshotReader",
     "SnapshotWriter",
     "UnsentClaim",
+    "numbered_message",
 ]

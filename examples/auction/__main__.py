@@ -172,7 +172,7 @@ def run(out: Path, count: int) -> int:
 def _ask(
     connect: Callable[[], tuple[Aeron, AeronCluster]], asker: Bidder
 ) -> dict[str, dict[str, Any]]:
-    """The standings: a bid that was seen already is answered, and changes nothing."""
+    """The standings, by questions."""
     found: dict[str, dict[str, Any]] = {}
     last = Bidder(asker.name, connect)
     try:

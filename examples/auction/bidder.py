@@ -1,4 +1,4 @@
-"""A bidder that loses no bid: it numbers its bids and repeats those that were not answered."""
+"""A bidder that loses no bid: those that were not answered are repeated."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
+from aerolog.cluster.client import NumberedOffers
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
@@ -24,71 +25,72 @@ class Bidder:
     Attributes:
         name: the bidder.
         answers: the last answer for each lot.
-        repeated: how many bids were sent again.
     """
 
     def __init__(self, name: str, connect: Callable[[], tuple[Aeron, AeronCluster]]) -> None:
         self.name = name
         self.answers: dict[str, dict[str, Any]] = {}
-        self.repeated = 0
         self._connect = connect
-        self._next = 1
-        self._waiting: dict[int, bytes] = {}
+        self._offers: NumberedOffers | None = None
         self._open: tuple[Aeron, AeronCluster] | None = None
+
+    @property
+    def repeated(self) -> int:
+        """How many bids were sent again."""
+        return 0 if self._offers is None else self._offers.repeated
 
     def bid(self, bids: Iterable[tuple[str, int]]) -> None:
         """Place bids, pairs of lot and price, and return when each has been answered."""
         for lot, price in bids:
-            number, self._next = self._next, self._next + 1
-            bid = {"bidder": self.name, "number": number, "lot": lot, "price": price}
-            self._waiting[number] = json.dumps(bid).encode()
-            self._send(self._waiting[number])
-            self._hear(WINDOW)
-        self._hear(0)
+            self._send({"bidder": self.name, "lot": lot, "price": price})
+        self._hear()
 
     def ask(self, lot: str) -> None:
-        """Ask how a lot stands: the number 0 was seen before any bid, and so changes nothing."""
-        bid = {"bidder": self.name, "number": 0, "lot": lot, "price": 0}
-        self._waiting[0] = json.dumps(bid).encode()
-        self._send(self._waiting[0])
-        self._hear(0)
+        """Ask how a lot stands."""
+        self._send({"lot": lot})
+        self._hear()
 
-    def _hear(self, most: int) -> None:
-        """Read answers until at most so many bids wait for one."""
+    def _send(self, content: dict[str, Any]) -> None:
+        data = json.dumps(content).encode()
         while True:
             try:
-                assert self._open is not None
-                for message in self._open[1].poll_messages():
-                    answer = json.loads(message.data)
-                    self._waiting.pop(answer["number"], None)
-                    self.answers[answer["lot"]] = answer
-                if len(self._waiting) <= most:
-                    return
+                self._offering().send(data)
+                return
             except AerologError:
-                self._connect_anew()
+                self.close()
 
-    def _send(self, data: bytes) -> None:
-        try:
-            if self._open is None:
-                self._connect_anew()
+    def _hear(self) -> None:
+        """Read answers until no bid waits for one."""
+        while True:
+            try:
+                offers = self._offering()
+                answers = offers.poll()
+            except AerologError:
+                self.close()
+                continue
+            for answer in answers:
+                told = json.loads(answer.payload)
+                self.answers[told["lot"]] = told
+            if not answers and not offers.waiting:
+                return
+
+    def _offering(self) -> NumberedOffers:
+        """The offers, with a client that is connected; a new one repeats what has no answer."""
+        if self._open is None:
+            self._open = self._patiently_connected()
+            if self._offers is None:
+                self._offers = NumberedOffers(self._open[1], window=WINDOW)
             else:
-                self._open[1].send(data)
-        except (AerologError, TimeoutError):
-            self._connect_anew()
+                self._offers.reconnect(self._open[1])
+        assert self._offers is not None
+        return self._offers
 
-    def _connect_anew(self) -> None:
-        """Connect, and repeat what nobody has answered."""
-        self.close()
+    def _patiently_connected(self) -> tuple[Aeron, AeronCluster]:
         deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
-                self._open = self._connect()
-                for data in self._waiting.values():
-                    self._open[1].send(data)
-                self.repeated += len(self._waiting)
-                return
-            except (AerologError, TimeoutError):
-                self.close()
+                return self._connect()
+            except AerologError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)

@@ -20,6 +20,7 @@ ALSO = ("archive/security.md", "reference/channel-uri.md", "reference/client.md"
 HERE = sorted(page for folder in FOLDERS for page in (DOCS / folder).glob("*.md") if samples(page))
 HERE += [DOCS / name for name in ALSO]
 HERE.remove(DOCS / "start" / "break-and-find.md")
+HERE.remove(DOCS / "how-to" / "count-messages-once.md")
 # Pages with programs that other tests run.
 ELSEWHERE = {
     "start/break-and-find.md": "tests/pages/test_story.py",
@@ -39,6 +40,7 @@ ELSEWHERE = {
     "cluster/client.md": "tests/cluster/cluster_client/test_sessions.py",
     "cluster/first-service.md": "tests/cluster/cluster_examples/test_first_service.py",
     "cluster/operations.md": "tests/cluster/cluster_module/test_operations.py",
+    "how-to/count-messages-once.md": "tests/cluster/cluster_client/test_counting_once.py",
     "cluster/services.md": "tests/cluster/cluster_service/test_command.py",
     "index.md": "tests/docs/test_readme.py",
     "guide/from-recordings-to-a-chart.md": "tests/unit/examples/test_recordings_to_chart.py",

@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from aerolog.cluster.client import NumberedMessage
+
+HEADER_LENGTH = 16
+SENDERS = {"ann": 1, "bob": 2}
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -23,19 +27,24 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 class Session:
-    """Keeps what the service sends."""
+    """Keeps what the service sends, answers without their header."""
 
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
 
     def send(self, data: bytes) -> int:
-        self.sent.append(json.loads(data))
+        self.sent.append(json.loads(data if data.startswith(b"{") else data[HEADER_LENGTH:]))
         return 1
 
 
-def bid(house: Any, **values: Any) -> dict[str, Any]:
+def numbered(sender: int, number: int, content: bytes) -> memoryview:
+    return memoryview(NumberedMessage(sender, number, content).encode())
+
+
+def bid(house: Any, number: int, **values: Any) -> dict[str, Any]:
     session = Session()
-    house.on_session_message(session, 7, memoryview(json.dumps(values).encode()))
+    content = json.dumps(values).encode()
+    house.on_session_message(session, 7, numbered(SENDERS[values["bidder"]], number, content))
     (answer,) = session.sent
     return answer
 
@@ -44,7 +53,7 @@ def test_the_highest_bid_leads(made: Any) -> None:
     house = made()
     first = bid(house, bidder="ann", number=1, lot="vase", price=10)
     assert first == {
-        "number": 1, "lot": "vase", "price": 10, "bidder": "ann", "bids": 1, "time": 7
+        "lot": "vase", "price": 10, "bidder": "ann", "bids": 1, "time": 7
     }  # fmt: skip
     assert bid(house, bidder="bob", number=1, lot="vase", price=9)["bidder"] == "ann"
     assert bid(house, bidder="bob", number=2, lot="vase", price=11)["bidder"] == "bob"
@@ -65,10 +74,20 @@ def test_a_snapshot_keeps_everything(made: Any) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"\xff", b"[1]", b'{"bidder": 1}'])
-def test_what_is_no_bid_is_answered(made: Any, data: bytes) -> None:
+@pytest.mark.parametrize("is_numbered", [True, False])
+def test_what_is_no_bid_is_answered(made: Any, data: bytes, is_numbered: bool) -> None:
     session = Session()
-    made().on_session_message(session, 7, memoryview(data))
+    content = numbered(1, 1, data) if is_numbered else memoryview(data)
+    made().on_session_message(session, 7, content)
     assert session.sent[0]["error"].startswith("no bid: ")
+
+
+def test_a_question_counts_for_no_bid(made: Any) -> None:
+    house = made()
+    bid(house, bidder="ann", number=1, lot="vase", price=10)
+    session = Session()
+    house.on_session_message(session, 8, numbered(3, 1, b'{"lot": "vase"}'))
+    assert session.sent == [{"lot": "vase", "price": 10, "bidder": "ann", "bids": 1, "time": 7}]
 
 
 def test_no_bid_is_lost_when_the_node_is_killed(tmp_path: Path) -> None:
