@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from aerolog.archive.time_index.notes import TIME_OF_RESERVED
+from aerolog.transport.config.values import INT32_MAX, whole_number
 from aerolog.transport.errors import ChannelUriError
 from aerolog.transport.uri import ChannelUri
 
@@ -29,6 +29,7 @@ def channel_time_offset(channel: str) -> int | None:
         text = uri.get(name)
         if text in {"reserved", str(TIME_OF_RESERVED)}:
             return TIME_OF_RESERVED
-        if text is not None and re.fullmatch("[0-9]{1,10}", text) and int(text) < 2**31:
-            return int(text)
+        offset = None if text is None else whole_number(text, INT32_MAX)
+        if offset is not None:
+            return offset
     return None

@@ -17,6 +17,7 @@ from aerolog.catalog.index.journal import Fact, place_of, record_all
 from aerolog.catalog.index.models import Archive, Name, Recording
 from aerolog.catalog.index.search_checks import check_text
 from aerolog.catalog.index.search_query import is_archive
+from aerolog.transport.config.values import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -102,10 +103,10 @@ def resolve(
     )
     text = str(wanted)
     if text.isdecimal() and text.isascii():
-        # Python refuses int() of a very long digit string, so the length is checked first.
-        if len(text) > 19 or int(text) >= 1 << 63:
+        recording_id = whole_number(text)
+        if recording_id is None:
             raise LabelError(f"{text[:80]} is no recording id: it is larger than any")
-        what, found = f"recording {text}", found.where(Recording.recording_id == int(text))
+        what, found = f"recording {text}", found.where(Recording.recording_id == recording_id)
     else:
         _checked_text("the name", text, NAME_MAX)
         what = f"recording named {text!r}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
@@ -11,7 +10,7 @@ from aerolog.catalog.locations import Choice
 from aerolog.catalog.object_store import CACHE_BYTES
 from aerolog.catalog.times import ANY_TIME, FROM_INDEX, TimeRange, TimeSource
 from aerolog.transport.config.times import parse_time_ns
-from aerolog.transport.config.values import parse_size
+from aerolog.transport.config.values import parse_size, whole_number
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -255,9 +254,10 @@ def _rejects(text: str) -> Rejects:
 
 
 def _number(text: str) -> int:
-    if re.fullmatch("[0-9]{1,19}", text) is None:
+    number = whole_number(text)
+    if number is None:
         _refuse("not a whole number")
-    return int(text)
+    return number
 
 
 def _size(text: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,7 @@ from aerolog.tools.cluster_tool.cluster_texts import plan_line, recording_log_li
 from aerolog.tools.cluster_tool.raw_cluster_mark import CLUSTER_ERROR
 from aerolog.tools.connection.archive_folder import check_folder
 from aerolog.tools.terminal.console import print_fields, print_json, print_table
+from aerolog.transport.config.values import whole_number
 from aerolog.transport.errors import AerologError, FileFormatError
 
 if TYPE_CHECKING:
@@ -125,10 +125,11 @@ def recording_log(folder: str, arguments: Sequence[str], terminal: Terminal) -> 
 
 def recovery_plan(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """What the node would start from."""
-    if re.fullmatch("[0-9]{1,10}", arguments[0]) is None:
+    count = whole_number(arguments[0])
+    if count is None:
         raise typer.BadParameter(f"the number of services is a number, not {arguments[0]!r}")
     with _opened(folder) as log:
-        plan = _plan(log, int(arguments[0]), _archive_dir(arguments))
+        plan = _plan(log, count, _archive_dir(arguments))
     row = _plan_row(plan)
     if terminal.as_json:
         print_json(row)

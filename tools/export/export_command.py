@@ -1,6 +1,5 @@
 """``aerolog export``: write recordings as Parquet, and verify what was written."""
 
-import re
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ from aerolog.tools.command_line.options import (
     grouped,
     option_parser,
 )
-from aerolog.transport.config.values import parse_size
+from aerolog.transport.config.values import parse_size, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +80,7 @@ class LayoutOptions:
         from aerolog.transport.errors import ConfigurationError
 
         codec, colon, level = self.compression.partition(":")
-        if colon and re.fullmatch("[0-9]{1,4}", level) is None:
+        if colon and whole_number(level) is None:
             raise typer.BadParameter(f"--compression takes CODEC:LEVEL, not {self.compression!r}")
         try:
             check_compression(codec, int(level) if colon else None)

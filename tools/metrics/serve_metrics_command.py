@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +11,7 @@ import typer
 
 from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import StrictOption, seconds_parser
+from aerolog.transport.config.values import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,10 +25,10 @@ _LISTEN = "127.0.0.1:9464"
 
 def _address(listen: str) -> tuple[str, int]:
     host, separator, port = listen.rpartition(":")
-    is_number = re.fullmatch("[0-9]{1,5}", port) is not None
-    if not separator or not host or not is_number or int(port) > 65535:
+    number = whole_number(port, 65_535)
+    if not separator or not host or number is None:
         raise typer.BadParameter(f"{listen!r} is not HOST:PORT", param_hint="--listen")
-    return host.removeprefix("[").removesuffix("]"), int(port)
+    return host.removeprefix("[").removesuffix("]"), number
 
 
 def _url(otlp: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import socket
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import ArchiveClientOptions, request
 from aerolog.archive.client.conversation import Conversation
 from aerolog.tools.connection.deadlines import Interval
+from aerolog.transport.config.values import whole_number
 from aerolog.transport.errors import AerologError
 from aerolog.transport.uri import ChannelUri
 
@@ -104,7 +104,7 @@ def response_channel_for(channel: str) -> str | None:
     if uri.is_ipc:
         return "aeron:ipc"
     host, _, port = (uri.get("endpoint") or "").rpartition(":")
-    if not host or re.fullmatch("[0-9]{1,5}", port) is None:
+    if not host or whole_number(port) is None:
         return None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(

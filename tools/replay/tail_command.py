@@ -1,6 +1,5 @@
 """``aerolog tail``: print a recording, then its live stream."""
 
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +14,7 @@ from aerolog.tools.command_line.options import (
     optional_channel,
 )
 from aerolog.tools.messages.message_output import FormatOption, MessageFormat, MessageWriter
-from aerolog.transport.config.values import INT32_MAX, INT32_MIN
+from aerolog.transport.config.values import INT32_MAX, INT32_MIN, whole_number
 
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
@@ -28,13 +27,8 @@ START = "start"
 LIVE = "live"
 
 
-def _is_number(text: str) -> bool:
-    """Whether a text has the form of a position or an id, of 63 bits at most."""
-    return re.fullmatch("[0-9]{1,19}", text) is not None and int(text) < 1 << 63
-
-
 def _check_begin(begin: str) -> str:
-    if begin not in {START, LIVE} and not _is_number(begin):
+    if begin not in {START, LIVE} and whole_number(begin) is None:
         raise typer.BadParameter(f"{begin!r} is neither start nor live nor a position")
     return begin
 
@@ -113,10 +107,11 @@ def tail(
 
 
 def _recording_id(what: str, stream: int | None) -> int | None:
-    if _is_number(what):
+    recording_id = whole_number(what)
+    if recording_id is not None:
         if stream is not None:
             raise typer.BadParameter("a recording id comes without a stream id")
-        return int(what)
+        return recording_id
     check_channel(what)
     if stream is None:
         raise typer.BadParameter("a channel comes with a stream id: CHANNEL STREAM")

@@ -153,6 +153,17 @@ def parse_int64(name: str, text: str) -> int:
     return _parse_integer(name, text, 64)
 
 
+def whole_number(text: str, largest: int = INT64_MAX) -> int | None:
+    """The number that a text of decimal digits says; None for other texts and larger numbers."""
+    if not (text.isascii() and text.isdigit()):
+        return None
+    digits = text.lstrip("0") or "0"
+    # Python's int() raises for a very long digit string, so the length is checked first.
+    if len(digits) > len(str(largest)) or int(digits) > largest:
+        return None
+    return int(digits)
+
+
 def parse_bool(text: str) -> bool:
     """Parse a boolean by the Java driver's rule: ``true`` is true, any other text is false."""
     return text == "true"

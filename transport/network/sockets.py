@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import socket
 import struct
 import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from aerolog.transport.config.values import whole_number
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.network.port import is_multicast, normal_address
 from aerolog.transport.network.socket_port import SocketPort
@@ -163,7 +163,8 @@ def _native(address: Address) -> tuple[str, int] | tuple[str, int, int, int]:
 def _scope_index(scope: str) -> int:
     if not scope:
         return 0
-    return int(scope) if re.fullmatch("[0-9]{1,10}", scope) else socket.if_nametoindex(scope)
+    index = whole_number(scope)
+    return socket.if_nametoindex(scope) if index is None else index
 
 
 def _of_family(local: Address, sock: socket.socket) -> Address:

@@ -24,6 +24,7 @@ from aerolog.transport.config.values import (
     parse_port_range,
     parse_size,
     size_to_int,
+    whole_number,
 )
 from aerolog.transport.errors import ConfigurationError
 
@@ -255,3 +256,15 @@ def test_port_ranges(text: str, value: tuple[int, int] | None) -> None:
 def test_wrong_port_ranges(text: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^p: "):
         parse_port_range("p", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0", 0), ("000", 0), ("0" * 5000 + "7", 7), ("65535", 65535), ("65536", None), ("", None),
+        ("-1", None), ("+1", None), ("1_0", None), (" 1", None), ("\u0663", None), ("\u00b2", None),
+        ("9" * 5000, None),
+    ],
+)  # fmt: skip
+def test_a_whole_number_is_digits_up_to_a_bound(text: str, value: int | None) -> None:
+    assert whole_number(text, 65_535) == value
