@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.catalog.object_store import CACHE_BYTES, ObjectFiles, Objects, PlaceUnreachableError
@@ -38,6 +38,7 @@ __all__ = [
     "open_place",
     "recordings_of",
     "refuse_unknown",
+    "url_parts",
     "without_secrets",
 ]
 
@@ -162,10 +163,19 @@ def local_folder(place: str) -> str | None:
         return place
     if match[1].lower() != "file":
         return None
+    return unquote(url_parts(place).path)
+
+
+def url_parts(url: str) -> SplitResult:
+    """The parts of a URL.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
     try:
-        return unquote(urlsplit(place).path)
+        return urlsplit(url)
     except ValueError as error:
-        raise ConfigurationError(f"{without_secrets(place)} is no URL: {error}") from error
+        raise ConfigurationError(f"{without_secrets(url)} is no URL: {error}") from error
 
 
 def recordings_of(archive: str, choice: Choice | None = None) -> list[PlacedRecording]:

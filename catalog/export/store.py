@@ -15,12 +15,11 @@ from abc import ABC, abstractmethod
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from aerolog.catalog.export.checksum import RunningChecksum
 from aerolog.catalog.export.durable_file import DurableFile
 from aerolog.catalog.export.errors import ExportUnderWayError, TargetUnreachableError
-from aerolog.catalog.locations import local_folder, without_secrets
+from aerolog.catalog.locations import local_folder, url_parts, without_secrets
 from aerolog.catalog.object_store import Objects
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.filesystem import RealFileSystem, named
@@ -500,11 +499,7 @@ def open_store(to: str | Path, temporary: str = TEMPORARY, refusal: str | None =
     if folder is not None:
         return FolderStore(folder, temporary)
     assert isinstance(to, str)
-    try:
-        names_host = bool(urlsplit(to).netloc)
-    except ValueError as error:
-        raise ConfigurationError(f"{without_secrets(to)} is no URL: {error}") from error
-    if not names_host:
+    if not url_parts(to).netloc:
         raise ConfigurationError(f"{without_secrets(to)} names no bucket or host")
     return ObjectStore(to, temporary, refusal)
 
