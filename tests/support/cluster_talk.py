@@ -7,12 +7,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import peer
+from cluster_echo import EchoService
+from peer.cluster_node import java_node, our_node
 
 from aerolog.cluster.client import AeronCluster
+from aerolog.cluster.service import ServiceContainer
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from peer.cluster_node import Node
 
@@ -24,6 +28,29 @@ def options(node: Node, **others: Any) -> dict[str, Any]:
         "egress_channel": "aeron:udp?endpoint=localhost:0",
         **others,
     }
+
+
+@contextmanager
+def our_echo_node(folder: Path, properties: Mapping[str, str] | None = None) -> Iterator[Node]:
+    """Our node with our echo service."""
+    settings = [f"{name}={value}" for name, value in (properties or {}).items()]
+    with (
+        our_node(folder, *settings) as node,
+        ServiceContainer(EchoService(), aeron_dir=node.aeron_dir, cluster_dir=f"{folder}/cluster"),
+    ):
+        yield node
+
+
+@contextmanager
+def reference_echo_node(
+    folder: Path, properties: Mapping[str, str] | None = None
+) -> Iterator[Node]:
+    """The reference's node with its echo service."""
+    with java_node(folder, "aeron:udp", properties=dict(properties or {})) as node:
+        yield node
+
+
+ECHO_NODES = {"reference": reference_echo_node, "ours": our_echo_node}
 
 
 @contextmanager

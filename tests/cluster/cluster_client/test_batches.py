@@ -3,58 +3,38 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from cluster_echo import EchoService
-from cluster_talk import options
-from peer.cluster_node import java_node, our_node
+from cluster_talk import ECHO_NODES, talk
 
-from aerolog.cluster.client import AeronCluster
-from aerolog.cluster.service import ServiceContainer
-from aerolog.transport.client import Aeron
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import MessageTooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from peer.cluster_node import Node
+
+    from aerolog.cluster.client import AeronCluster
 
 ROWS = np.arange(16_000, dtype="<i8").reshape(1000, 16)
 TEXTS = [row.tobytes() for row in ROWS]
 
 
-@contextmanager
-def node_of_ours(folder: Path) -> Iterator[Node]:
-    with (
-        our_node(folder) as node,
-        ServiceContainer(EchoService(), aeron_dir=node.aeron_dir, cluster_dir=f"{folder}/cluster"),
-    ):
-        yield node
-
-
-@contextmanager
-def reference_node(folder: Path) -> Iterator[Node]:
-    with java_node(folder, "aeron:udp") as node:
-        yield node
-
-
-@pytest.fixture(scope="module", params=[reference_node, node_of_ours], ids=["reference", "ours"])
+@pytest.fixture(scope="module", params=ECHO_NODES)
 def node(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, reference: object
 ) -> Iterator[Node]:
-    with request.param(tmp_path_factory.mktemp("node")) as running:
+    with ECHO_NODES[request.param](tmp_path_factory.mktemp("node")) as running:
         yield running
 
 
 @pytest.fixture
 def cluster(node: Node) -> Iterator[AeronCluster]:
-    with Aeron(node.aeron_dir) as aeron, AeronCluster(aeron, **options(node)) as session:
+    with talk(node) as session:
         yield session
 
 

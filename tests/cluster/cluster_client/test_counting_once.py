@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "count-messages-once.md"
 
 
-@contextmanager
-def reference_node(folder: Path) -> Iterator[Any]:
-    with java_node(folder, "aeron:udp", elsewhere=1) as node:
-        yield node
-
-
 @pytest.fixture
 def page() -> dict[str, Any]:
     """What the page's programs define."""
@@ -36,7 +30,10 @@ def page() -> dict[str, Any]:
     return names
 
 
-@pytest.fixture(params=[our_node, reference_node], ids=["ours", "reference"])
+@pytest.fixture(
+    params=[our_node, partial(java_node, ingress="aeron:udp", elsewhere=1)],
+    ids=["ours", "reference"],
+)
 def node(request: pytest.FixtureRequest, tmp_path: Path, reference: object) -> Iterator[Any]:
     with request.param(tmp_path) as running:
         yield running

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from cluster_echo import EchoService
-from cluster_talk import answers, options
-from peer.cluster_node import java_node, our_node
+from cluster_talk import ECHO_NODES, answers, options
 
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.errors import SessionClosedError
-from aerolog.cluster.service import ServiceContainer
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from peer.cluster_node import Node
 
@@ -34,26 +29,11 @@ def be_silent() -> None:
         time.sleep(0.1)
 
 
-@contextmanager
-def node_of_ours(folder: Path) -> Iterator[Node]:
-    with (
-        our_node(folder, *(f"{name}={value}" for name, value in TIMEOUT.items())) as node,
-        ServiceContainer(EchoService(), aeron_dir=node.aeron_dir, cluster_dir=f"{folder}/cluster"),
-    ):
-        yield node
-
-
-@contextmanager
-def reference_node(folder: Path) -> Iterator[Node]:
-    with java_node(folder, "aeron:udp", properties=TIMEOUT) as node:
-        yield node
-
-
-@pytest.fixture(scope="module", params=[reference_node, node_of_ours], ids=["reference", "ours"])
+@pytest.fixture(scope="module", params=ECHO_NODES)
 def node(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, reference: object
 ) -> Iterator[Node]:
-    with request.param(tmp_path_factory.mktemp("node")) as running:
+    with ECHO_NODES[request.param](tmp_path_factory.mktemp("node"), TIMEOUT) as running:
         yield running
 
 
