@@ -47,34 +47,29 @@ SUITES = {
         6,
         workers=2,
     ),
+    "interop": Suite(("tests/interop",), LOCAL, 20, workers=3, needs=(*JDK, "maven")),
     # The samples of the documentation, run against live servers, wait as interop does.
-    "interop": Suite(
-        ("tests/interop", "tests/pages/test_samples.py"),
+    "samples": Suite(("tests/pages/test_samples.py",), LOCAL, 8, needs=(*JDK, "maven")),
+    # What the site's first pages show, as a reader would do it.
+    "stories": Suite(
+        (
+            "tests/pages/test_story.py",
+            "tests/pages/test_start_programs.py",
+            "tests/pages/test_time_pages.py",
+        ),
         LOCAL,
-        20,
-        workers=3,
-        needs=(*JDK, "maven"),
+        4,
+        workers=2,
+        in_order=True,
     ),
     "cluster": Suite(("tests/cluster",), LOCAL, 12, workers=2, needs=(*JDK, "maven")),
     "simulation": Suite(("tests/sim",), LOCAL, 8),
     "crash": Suite(("tests/crash",), LOCAL, 6),
     # Spark, SQL servers and object stores, wherever their tests are.
     "spark": Suite(("tests",), "(spark or database)", 12, needs=(*JDK, "postgresql")),
-    # Wheels of three Pythons, the site and what its first pages show are processes of their own,
-    # waited for.
+    # Wheels of three Pythons and the site are processes of their own, waited for.
     "docs-tools": Suite(
-        (
-            "tests/packaging",
-            "tests/pages/test_story.py",
-            "tests/pages/test_start_programs.py",
-            "tests/pages/test_time_pages.py",
-            "tests/docs",
-            "tests/typing",
-        ),
-        LOCAL,
-        6,
-        workers=2,
-        in_order=True,
+        ("tests/packaging", "tests/docs", "tests/typing"), LOCAL, 6, workers=2, in_order=True
     ),
 }
 

@@ -88,13 +88,35 @@ def test_a_suite_without_tests_is_named(suites, capsys, monkeypatch):
     assert "no tests yet" in capsys.readouterr().out
 
 
-def test_all_suites_fit_into_the_ninety_minutes_of_ci(monkeypatch):
+@pytest.fixture
+def suites_of_ci(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script as a module, with its suites as they are."""
     spec = importlib.util.spec_from_file_location("suites_as_they_are", SCRIPT)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "suites_as_they_are", module)
     spec.loader.exec_module(module)
+    return module
+
+
+def test_all_suites_fit_into_the_ninety_minutes_of_ci(suites_of_ci):
     set_up_minutes = 6
-    total = sum(suite.budget_minutes for suite in module.SUITES.values())
+    total = sum(suite.budget_minutes for suite in suites_of_ci.SUITES.values())
     assert set_up_minutes + total <= 90
+
+
+def test_every_test_module_is_run_by_one_suite(suites_of_ci):
+    root = SCRIPT.parents[1]
+    paths = [
+        root / path
+        for name, suite in suites_of_ci.SUITES.items()
+        if name != "spark"  # goes by marks through all of them
+        for path in suite.paths
+    ]
+    runs = {
+        str(module.relative_to(root)): sum(module.is_relative_to(path) for path in paths)
+        for module in (root / "tests").rglob("test_*.py")
+    }
+    odd = {module: count for module, count in runs.items() if count != 1}
+    assert set(odd) <= {str(m.relative_to(root)) for m in (root / "tests/spark").rglob("*.py")}
