@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aerolog.transport.errors import AerologError
+from aerolog.transport.errors import AerologError, StorageSpaceError
 
 
 class RetentionError(AerologError):
@@ -34,6 +34,10 @@ class RetentionLockedError(RetentionError):
     def __init__(self, text: str, holder: str) -> None:
         super().__init__(text)
         self.holder = holder
+
+
+class NoRoomError(RetentionError, StorageSpaceError):
+    """The disk is full, and no room is reserved for retention's own files yet."""
 
 
 class HoldsDamagedError(RetentionError):

@@ -207,10 +207,12 @@ def step_lock(
 
     Raises:
         RetentionError: another process does not release the lock in time.
+        NoRoomError: the disk is full, and no room is reserved.
         OSError: the folder is not writable.
     """
-    make_folder(archive_dir, files)
-    lock = lock_within(_STEP_PATIENCE_S, step_lock_path(archive_dir), files, clock)
+    with_room(archive_dir, files, lambda: make_folder(archive_dir, files))
+    path = step_lock_path(archive_dir)
+    lock = with_room(archive_dir, files, lambda: lock_within(_STEP_PATIENCE_S, path, files, clock))
     if lock is None:
         raise RetentionError(
             f"a step of a run in {archive_dir} does not end: see aerolog retention status"

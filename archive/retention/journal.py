@@ -13,7 +13,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from aerolog.archive.retention.errors import JournalDamagedError
+from aerolog.archive.retention.errors import JournalDamagedError, NoRoomError
 from aerolog.archive.retention.retention_folder import (
     folder_path,
     journal_path,
@@ -252,13 +252,16 @@ class Journal:
             **fields: fields of the event, plain values.
 
         Raises:
-            JournalDamagedError: the line could not be written; the caller must not go on.
+            NoRoomError, JournalDamagedError: the line could not be written; the caller must not
+                go on.
         """
         try:
             make_folder(self._archive_dir, self._files)
             self.catch_up()
             line = _encoded({"v": VERSION, "at_ms": at_ms, "event": event, **fields})
             with_room(self._archive_dir, self._files, lambda: self._write(line))
+        except NoRoomError:
+            raise
         except OSError as error:
             raise JournalDamagedError(
                 f"{self.path} cannot be written: {error.strerror or error}; without it nothing is"
@@ -288,7 +291,8 @@ class Journal:
             Whether the journal was too long.
 
         Raises:
-            JournalDamagedError: the new journal could not be written; the old one remains.
+            NoRoomError, JournalDamagedError: the new journal could not be written; the old one
+                remains.
         """
         self.catch_up()
         if self._end <= length_max:
@@ -301,6 +305,8 @@ class Journal:
             with_room(self._archive_dir, self._files, lambda: self._write_new(new, line))
             self._files.rename(new, self.path)
             self._files.sync_dir(folder_path(self._archive_dir))
+        except NoRoomError:
+            raise
         except OSError as error:
             raise JournalDamagedError(
                 f"{new} cannot be written: {error.strerror or error}: make room, or make the folder"

@@ -16,10 +16,10 @@ import socket
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aerolog.archive.format.layout import SIDE_FOLDER
-from aerolog.archive.retention.errors import RetentionLockedError
+from aerolog.archive.retention.errors import NoRoomError, RetentionLockedError
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.error_text import format_time
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.memory.filesystem import FileLock, FileSystem
+
+T = TypeVar("T")
 
 #: How long to wait for a process that holds the lock only to check whether a run is active.
 _LOOKERS_S: Final = 0.5
@@ -58,11 +60,12 @@ def run_lock(
 
     Raises:
         RetentionLockedError: another run is active; the message describes it.
+        NoRoomError: the disk is full, and no room is reserved.
         OSError: the folder is not writable.
     """
-    make_folder(archive_dir, files)
+    with_room(archive_dir, files, lambda: make_folder(archive_dir, files))
     path = lock_path(archive_dir)
-    lock = lock_within(_LOOKERS_S, path, files, clock)
+    lock = with_room(archive_dir, files, lambda: lock_within(_LOOKERS_S, path, files, clock))
     if lock is None:
         holder = who_holds(archive_dir, files)
         raise RetentionLockedError(
@@ -99,22 +102,37 @@ def reserve_room(archive_dir: str | Path, files: FileSystem) -> None:
             files.remove(path)
 
 
-def with_room(archive_dir: str | Path, files: FileSystem, write: Callable[[], None]) -> None:
+def with_room(archive_dir: str | Path, files: FileSystem, write: Callable[[], T]) -> T:
     """Write something, if need be in the room that was reserved.
 
     Args:
         archive_dir: the archive's folder.
         files: the file system to use.
         write: writes; it is called again when the disk was full and there was a reserve.
+
+    Returns:
+        What ``write`` returns.
+
+    Raises:
+        NoRoomError: the disk is full, and there was no reserve.
     """
     try:
-        write()
+        return write()
     except OSError as error:
-        path = reserve_path(archive_dir)
-        if error.errno not in _NO_SPACE or not files.exists(path):
+        if error.errno not in _NO_SPACE:
             raise
+        path = reserve_path(archive_dir)
+        if not files.exists(path):
+            raise NoRoomError(
+                error.errno,
+                f"no room for the lock and the journal of retention, without which nothing is"
+                f" deleted: free {RESERVE_LENGTH} bytes in {files.store_name(str(archive_dir))} by"
+                f" moving a file that is not the archive's, and try again; from then on {path}"
+                " reserves them",
+                error.filename or folder_path(archive_dir),
+            ) from error
         files.remove(path)
-        write()
+        return write()
 
 
 def lock_within(

@@ -103,6 +103,27 @@ def test_room_is_reserved_before_anything_else_of_a_run_can_fail(
         assert (code, list(disk.glob("0-*.rec"))) == (0, []), err
 
 
+@needs_mounts
+def test_the_first_run_ever_on_a_full_disk_says_what_to_free(tmp_path, run) -> None:
+    with small_disk(tmp_path / "disk", 4 << 20) as disk:
+        write_recording(str(disk), FILES, age_ms=10 * DAY_MS - time.time_ns() // 10**6 + NOW_MS)
+        write_recording(str(disk), FILES, stream_id=500)
+        free = os.statvfs(disk)
+        filler = disk / "filler"
+        with filler.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_frsize)
+        for command in (("apply", *AGE, "--yes"), ("hold", "0", "--reason", "audit")):
+            code, out, err = run(*command, where=disk)
+            assert (code, out) == (1, ""), command
+            assert f"free {RESERVE_LENGTH} bytes in {disk}" in err
+            assert f"aerolog: {disk}/aerolog/retention/" in err
+            assert len(list(disk.glob("0-*.rec"))) == 4  # nothing is deleted without a journal
+        filler.write_bytes(bytes(filler.stat().st_size - RESERVE_LENGTH))
+        code, _, err = run("apply", *AGE, "--yes", where=disk)
+        assert (code, list(disk.glob("0-*.rec"))) == (0, []), err
+        assert FILES.size(reserve_path(disk)) == RESERVE_LENGTH
+
+
 def test_policies_come_from_a_file(folder, run, tmp_path) -> None:
     file = tmp_path / "retention.toml"
     file.write_text("[[policy]]\nname = 'old'\nstream = '0-99'\nmax_age = '7d'\n")

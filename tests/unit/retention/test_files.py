@@ -11,6 +11,7 @@ from aerolog.archive.retention.clock import ArchiveAge, clock_problem
 from aerolog.archive.retention.errors import (
     HoldsDamagedError,
     JournalDamagedError,
+    NoRoomError,
     RetentionError,
     RetentionLockedError,
 )
@@ -182,7 +183,7 @@ def test_a_full_disk_is_told_and_leaves_the_journal_whole(disk) -> None:
     journal = Journal.open(FOLDER, disk)
     journal.append(STEP_BEGIN, NOW_MS, **step(1))
     disk.fill_up()
-    with pytest.raises(JournalDamagedError, match="cannot be written"):
+    with pytest.raises(NoRoomError, match=r"free 262144 bytes in memory .*journal\.jsonl"):
         for number in range(2, 100):
             journal.append(STEP_BEGIN, NOW_MS, **step(number))
     assert Journal.open(FOLDER, disk).state.problems == []
