@@ -14,7 +14,6 @@ from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.conductor.conductor import ArchiveConductor
-from aerolog.archive.service.conductor.conductor_agent import cycle_tracker
 from aerolog.archive.service.context import ArchiveContext
 from aerolog.archive.service.counters import ArchiveCounters
 from aerolog.archive.service.event_log import NO_EVENTS, archive_events
@@ -30,6 +29,7 @@ from aerolog.transport.client.aeron import Aeron
 from aerolog.transport.client.options import default_aeron_dir
 from aerolog.transport.concurrent.agent_runner import AgentInvoker, AgentRunner
 from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
 from aerolog.transport.memory.cnc import CncFile

@@ -8,7 +8,6 @@ import time
 from typing import TYPE_CHECKING
 
 from aerolog.archive.client.aeron_archive import SteppedArchive
-from aerolog.archive.service.conductor.conductor_agent import cycle_tracker
 from aerolog.archive.service.reporter import Reporter
 from aerolog.archive.service.session_table import Doorbell
 from aerolog.cluster.counter_types import ModuleState
@@ -24,6 +23,7 @@ from aerolog.transport.client.aeron import Aeron
 from aerolog.transport.client.options import default_aeron_dir
 from aerolog.transport.concurrent.agent_runner import AgentRunner
 from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.cnc import CncFile

@@ -8,7 +8,6 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.service.conductor.conductor_agent import cycle_tracker
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import ClusterMarkFile, service_mark_name
 from aerolog.cluster.protocol import ClusterComponentType, MarkFileHeader
@@ -18,6 +17,7 @@ from aerolog.cluster.service.service_counters import ServiceCounters
 from aerolog.transport.client import Aeron
 from aerolog.transport.client.options import LOG, default_aeron_dir
 from aerolog.transport.concurrent.agent_runner import AgentRunner, AgentTerminated
+from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.resource import Resource

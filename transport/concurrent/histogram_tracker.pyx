@@ -1,9 +1,10 @@
-"""A tracker of duty cycles that also counts them by duration, in powers of two nanoseconds."""
+"""Trackers of duty cycles in counters, and by duration, in powers of two nanoseconds."""
 
 from libc.stdint cimport int64_t, uint64_t
 
 from aerolog.transport.concurrent.agent_runner cimport DutyCycleTracker
 from aerolog.transport.concurrent.atomic cimport load_plain_i64, store_release_i64
+from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.mapped_file cimport MappedFile
 
 cdef extern from *:
@@ -48,3 +49,32 @@ cdef class HistogramTracker(DutyCycleTracker):
     def measure(self, now_ns: int) -> None:
         """Record that a cycle ends at this time, nanoseconds, as a runner does in its loop."""
         self.measure_and_update(now_ns)
+
+
+def cycle_tracker(
+    CountersReader counters not None,
+    max_cycle_id: int,
+    exceeded_id: int,
+    threshold_ns: int,
+    histograms: object = None,
+    agent: str = "",
+) -> DutyCycleTracker:
+    """Return a tracker that shows an agent's duty cycles in two counters.
+
+    Args:
+        counters: the driver's counters, which the tracker keeps alive.
+        max_cycle_id: the counter of the longest cycle, in nanoseconds.
+        exceeded_id: the counter of the cycles that were longer than the threshold.
+        threshold_ns: that threshold, nanoseconds.
+        histograms: the driver's CycleHistograms, to count the cycles by duration as well.
+        agent: the agent's name there.
+    """
+    cdef DutyCycleTracker tracker
+    if histograms is None:
+        tracker = DutyCycleTracker(threshold_ns)
+    else:
+        tracker = HistogramTracker(threshold_ns, histograms.mapped, histograms.offset_of(agent))
+    tracker.bind(
+        counters.value_address(max_cycle_id), counters.value_address(exceeded_id), counters
+    )
+    return tracker

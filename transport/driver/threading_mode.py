@@ -7,9 +7,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.concurrent.agent_runner import AgentInvoker, AgentRunner
+from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.driver import properties as p
-from aerolog.transport.driver.conductor.conductor_agent import bind_idle_strategy, cycle_tracker
+from aerolog.transport.driver.conductor.conductor_agent import bind_idle_strategy
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 
 if TYPE_CHECKING:
@@ -24,6 +25,24 @@ if TYPE_CHECKING:
 CONDUCTOR: Final = "Conductor"
 SENDER: Final = "Sender"
 RECEIVER: Final = "Receiver"
+#: The counters of their longest cycles and of those above a threshold, and that threshold.
+_CYCLES: Final = {
+    CONDUCTOR: (
+        SystemCounter.CONDUCTOR_MAX_CYCLE_TIME,
+        SystemCounter.CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED,
+        p.DRIVER_CONDUCTOR_CYCLE_THRESHOLD,
+    ),
+    SENDER: (
+        SystemCounter.SENDER_MAX_CYCLE_TIME,
+        SystemCounter.SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+        p.DRIVER_SENDER_CYCLE_THRESHOLD,
+    ),
+    RECEIVER: (
+        SystemCounter.RECEIVER_MAX_CYCLE_TIME,
+        SystemCounter.RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+        p.DRIVER_RECEIVER_CYCLE_THRESHOLD,
+    ),
+}
 
 
 class ThreadingMode(Enum):
@@ -60,41 +79,16 @@ class DriverAgents:
     receiver: AgentSlot
 
 
-def conductor_slot(context: DriverContext, agent: Agent) -> AgentSlot:
-    """Return the conductor with the counters of its duty cycle."""
+def measured(context: DriverContext, name: str, agent: Agent) -> AgentSlot:
+    """Return an agent with the counters of its duty cycle: CONDUCTOR, SENDER or RECEIVER."""
+    max_cycle_id, exceeded_id, threshold = _CYCLES[name]
     tracker = cycle_tracker(
         context.counters,
-        SystemCounter.CONDUCTOR_MAX_CYCLE_TIME,
-        SystemCounter.CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED,
-        context.settings[p.DRIVER_CONDUCTOR_CYCLE_THRESHOLD],
+        max_cycle_id,
+        exceeded_id,
+        context.settings[threshold],
         context.cycles,
-        CONDUCTOR,
-    )
-    return AgentSlot(agent, tracker)
-
-
-def sender_slot(context: DriverContext, agent: Agent) -> AgentSlot:
-    """Return the sender with the counters of its duty cycle."""
-    tracker = cycle_tracker(
-        context.counters,
-        SystemCounter.SENDER_MAX_CYCLE_TIME,
-        SystemCounter.SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED,
-        context.settings[p.DRIVER_SENDER_CYCLE_THRESHOLD],
-        context.cycles,
-        SENDER,
-    )
-    return AgentSlot(agent, tracker)
-
-
-def receiver_slot(context: DriverContext, agent: Agent) -> AgentSlot:
-    """Return the receiver with the counters of its duty cycle."""
-    tracker = cycle_tracker(
-        context.counters,
-        SystemCounter.RECEIVER_MAX_CYCLE_TIME,
-        SystemCounter.RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED,
-        context.settings[p.DRIVER_RECEIVER_CYCLE_THRESHOLD],
-        context.cycles,
-        RECEIVER,
+        name,
     )
     return AgentSlot(agent, tracker)
 

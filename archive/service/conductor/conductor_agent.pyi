@@ -3,13 +3,9 @@ from aerolog.transport.client.client_conductor import ClientConductor
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.liveness import Liveness
 from aerolog.transport.concurrent.agent import Agent
-from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
 from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.memory.mark_beat import MarkBeat
 
-def cycle_tracker(
-    counters: CountersReader, max_id: int, exceeded_id: int, threshold_ns: int
-) -> DutyCycleTracker: ...
 def sharpen_timer(slack_ns: int = 1_000) -> None: ...
 def set_reference_id(counters: CountersReader, counter_id: int, reference_id: int) -> None: ...
 

@@ -12,7 +12,6 @@ from aerolog.archive.service.session_table cimport Doorbell
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.liveness cimport LIVENESS_QUIET, Liveness
 from aerolog.transport.concurrent.agent cimport Agent
-from aerolog.transport.concurrent.agent_runner cimport DutyCycleTracker
 from aerolog.transport.concurrent.atomic cimport store_release_i64
 from aerolog.transport.logbuffer.log_reader cimport LogReader, block_t
 from aerolog.transport.memory.counters cimport CountersReader
@@ -57,15 +56,6 @@ def set_reference_id(
     if record == NULL:
         raise ValueError(f"no counter {counter_id}")
     store_release_i64(record + REFERENCE_ID_WORD, reference_id)
-
-
-def cycle_tracker(
-    CountersReader counters not None, max_id: int, exceeded_id: int, threshold_ns: int
-) -> DutyCycleTracker:
-    """Return a tracker that shows an agent's duty cycles in two counters."""
-    cdef DutyCycleTracker tracker = DutyCycleTracker(threshold_ns)
-    tracker.bind(counters.value_address(max_id), counters.value_address(exceeded_id), counters)
-    return tracker
 
 
 cdef void** readers_of(tuple images) except NULL:

@@ -1,5 +1,4 @@
 from aerolog.transport.concurrent.agent import Agent
-from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
 from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.concurrent.idle import IdleStrategy
 from aerolog.transport.driver.conductor.driver_conductor import DriverConductor
@@ -7,7 +6,6 @@ from aerolog.transport.driver.conductor.driver_stream import DriverStream
 from aerolog.transport.driver.receive.receiver import Receiver
 from aerolog.transport.driver.send.sender import Sender
 from aerolog.transport.memory.counters import CountersReader
-from aerolog.transport.memory.cycle_histograms import CycleHistograms
 from aerolog.transport.memory.ring_buffer import ManyToOneRingBuffer
 
 class ConductorAgent(Agent):
@@ -36,12 +34,4 @@ class ConductorAgent(Agent):
     def watch_client(self, counter_id: int) -> None: ...
     def forget_client(self, counter_id: int) -> None: ...
 
-def cycle_tracker(
-    counters: CountersReader,
-    max_cycle_id: int,
-    exceeded_id: int,
-    threshold_ns: int,
-    histograms: CycleHistograms | None,
-    agent: str,
-) -> DutyCycleTracker: ...
 def bind_idle_strategy(strategy: IdleStrategy, counters: CountersReader, mode_id: int) -> None: ...

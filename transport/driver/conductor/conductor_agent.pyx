@@ -9,7 +9,6 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 
 from aerolog.transport.concurrent.agent cimport Agent
-from aerolog.transport.concurrent.agent_runner cimport DutyCycleTracker
 from aerolog.transport.concurrent.atomic cimport get_and_add_i64, load_acquire_i64
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.concurrent.idle cimport ControllableIdleStrategy, IdleStrategy
@@ -18,8 +17,6 @@ from aerolog.transport.driver.receive.receiver cimport Receiver
 from aerolog.transport.driver.send.sender cimport Sender
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
-
-from aerolog.transport.concurrent.histogram_tracker import HistogramTracker
 
 cdef int64_t _EPOCH_PERIOD_NS = 1_000_000
 # With more streams than MANY, a stream that has had no work for QUIET_CYCLES runs in every
@@ -263,26 +260,6 @@ cdef class ConductorAgent(Agent):
                 if its_slot == self._client_count:
                     self._client_slots[moved] = slot
                     break
-
-
-def cycle_tracker(
-    counters: CountersReader,
-    max_cycle_id: int,
-    exceeded_id: int,
-    threshold_ns: int,
-    histograms: object,
-    agent: str,
-) -> DutyCycleTracker:
-    """Return a tracker that counts duty cycles in two counters, and in histograms unless None."""
-    cdef DutyCycleTracker tracker
-    if histograms is None:
-        tracker = DutyCycleTracker(threshold_ns)
-    else:
-        tracker = HistogramTracker(threshold_ns, histograms.mapped, histograms.offset_of(agent))
-    tracker.bind(
-        counters.value_address(max_cycle_id), counters.value_address(exceeded_id), counters
-    )
-    return tracker
 
 
 def bind_idle_strategy(strategy: IdleStrategy, counters: CountersReader, mode_id: int) -> None:

@@ -22,11 +22,12 @@ from aerolog.transport.driver.ipc.ipc_conductor import IpcConductor
 from aerolog.transport.driver.receive.receiver import Receiver
 from aerolog.transport.driver.send.sender import Sender
 from aerolog.transport.driver.threading_mode import (
+    CONDUCTOR,
+    RECEIVER,
+    SENDER,
     AgentSlot,
     DriverAgents,
-    conductor_slot,
-    receiver_slot,
-    sender_slot,
+    measured,
 )
 from aerolog.transport.errors import ControlProtocolError, ErrorCode, StorageSpaceError
 from aerolog.transport.protocol import commands
@@ -105,10 +106,10 @@ class DriverConductor:
             self._refuse,
         )
         self.agents = DriverAgents(
-            conductor_slot(context, self.agent),
+            measured(context, CONDUCTOR, self.agent),
             AgentSlot(context.names.agent, None),
-            sender_slot(context, sender),
-            receiver_slot(context, receiver),
+            measured(context, SENDER, sender),
+            measured(context, RECEIVER, receiver),
         )
         self._handlers = self._handler_table()
 
