@@ -27,13 +27,7 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i64,
 )
 from aerolog.transport.concurrent.clock cimport Clock
-from aerolog.transport.concurrent.deputy cimport (
-    appoint,
-    begin_wait,
-    dismiss,
-    end_wait,
-    recall,
-)
+from aerolog.transport.concurrent.deputy cimport appoint, begin_wait, dismiss, end_wait
 from aerolog.transport.memory.broadcast cimport BroadcastReceiver
 from aerolog.transport.memory.counters cimport (
     COUNTER_ALLOCATED,
@@ -312,9 +306,7 @@ cdef class Liveness:
                 else:
                     code = self.check(self._clock.nano_time())
             begin_wait(&self._duty)
-        if not end_wait(&self._duty):
-            with nogil:
-                recall(&self._duty)
+        end_wait(&self._duty)
         return code
 
     def await_message(self, timeout_ns: int) -> bool:

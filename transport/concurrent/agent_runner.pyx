@@ -22,14 +22,7 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i64,
 )
 from aerolog.transport.concurrent.clock cimport Clock, SystemClock
-from aerolog.transport.concurrent.deputy cimport (
-    appoint,
-    begin_wait,
-    dismiss,
-    end_wait,
-    recall,
-    rest,
-)
+from aerolog.transport.concurrent.deputy cimport appoint, begin_wait, dismiss, end_wait, rest
 from aerolog.transport.concurrent.idle cimport (
     BusySpinIdleStrategy,
     CallableIdleStrategy,
@@ -437,9 +430,7 @@ cdef class AgentRunner(AgentInvoker):
                     with nogil:
                         work_count = self._run_native(idles_first, work_count)
                         begin_wait(&self._duty)
-                    if not end_wait(&self._duty):
-                        with nogil:
-                            recall(&self._duty)
+                    end_wait(&self._duty)
                     if self._idles_in_python:
                         self._report_idle_error()
                     idles_first = self._control_due

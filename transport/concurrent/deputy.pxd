@@ -39,10 +39,9 @@ cdef int appoint(duty_t* duty) noexcept nogil
 cdef void dismiss(duty_t* duty) noexcept nogil
 # Say that the runner's thread begins to wait for the interpreter.
 cdef void begin_wait(duty_t* duty) noexcept nogil
-# Say that it has the interpreter: whether the turn is its own again at once.
-cdef bint end_wait(duty_t* duty) noexcept nogil
+# Say that it has the interpreter; the turn is its own again afterwards. Meanwhile the deputy may
+# need the interpreter for the cycle that it is in.
+cdef void end_wait(duty_t* duty) noexcept
 # Park as the idle strategy does at its longest, while the deputy may keep the turn; the turn is the
 # thread's own again afterwards. Whether the deputy had it.
 cdef bint rest(duty_t* duty, IdleStrategy strategy, int64_t park_ns) noexcept nogil
-# Take the turn back from the deputy, which may need the interpreter meanwhile.
-cdef void recall(duty_t* duty) noexcept nogil

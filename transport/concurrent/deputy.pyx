@@ -174,13 +174,12 @@ cdef void begin_wait(duty_t* duty) noexcept nogil:
     store_release_i32(&duty.turn, TURN_WAITING)
 
 
-cdef bint end_wait(duty_t* duty) noexcept nogil:
-    return cas_i32(&duty.turn, TURN_WAITING, TURN_OWN)
-
-
-cdef void recall(duty_t* duty) noexcept nogil:
-    store_release_i32(&duty.turn, TURN_RECALLED)
-    _await_turn(duty)
+cdef void end_wait(duty_t* duty) noexcept:
+    if cas_i32(&duty.turn, TURN_WAITING, TURN_OWN):
+        return
+    with nogil:
+        store_release_i32(&duty.turn, TURN_RECALLED)
+        _await_turn(duty)
 
 
 cdef void _await_turn(duty_t* duty) noexcept nogil:
