@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.event_log import ClusterEventCode
-from aerolog.cluster.protocol import SCHEMA, JoinLog, ServiceAck, ServiceTerminationPosition
+from aerolog.cluster.protocol import (
+    NULL_POSITION,
+    SCHEMA,
+    JoinLog,
+    ServiceAck,
+    ServiceTerminationPosition,
+)
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import MessageFormatError
 
@@ -28,8 +33,8 @@ class Services:
     """The services of the node: what they are sent, and what they have acknowledged.
 
     Each service numbers its acknowledgements from 0. `await_acks` waits until all services have
-    sent the next one, which must be for the position that the module is at. Others are reported and
-    passed over: every program beside the driver can send some.
+    acknowledged a position. What comes for another position, or when nothing is awaited, is
+    reported and passed over: every program beside the driver can send some.
     """
 
     def __init__(self, context: ModuleContext) -> None:
@@ -42,8 +47,10 @@ class Services:
         self._subscription = aeron.add_subscription(
             config[p.CONTROL_CHANNEL], config[p.MODULE_STREAM]
         )
-        self._acks: list[deque[ServiceAck]] = [deque() for _ in range(self._count)]
-        self._next_ack_id = 0
+        self._acks: dict[int, ServiceAck] = {}
+        self._next_ids = [0] * self._count
+        self._awaited: int | None = None
+        self._reached = NULL_POSITION
 
     @property
     def images(self) -> tuple[Image, ...]:
@@ -64,49 +71,48 @@ class Services:
                 yield message, received.data
 
     def _on_ack(self, ack: ServiceAck) -> None:
-        if not 0 <= ack.service_id < self._count:
-            self._context.reporter.error(
+        context, service_id = self._context, ack.service_id
+        context.events.log(
+            ClusterEventCode.SERVICE_ACK,
+            ack.log_position,
+            ack.timestamp,
+            context.config.time_unit,
+            ack.ack_id,
+            ack.relevant_id,
+            service_id,
+        )
+        if not 0 <= service_id < self._count:
+            context.reporter.error(
                 ClusterError(
-                    f"acknowledgement of service {ack.service_id}, of {self._count} services: set"
+                    f"acknowledgement of service {service_id}, of {self._count} services: set"
                     " aeron.cluster.service.count and aeron.cluster.service.id"
                 ),
                 "acknowledgement of an unknown service",
             )
-            return
-        queue = self._acks[ack.service_id]
-        expected = self._next_ack_id + len(queue)
-        if ack.ack_id != expected:
-            text = f"ack out of sequence: {ack} expected ackId={expected}"
+        elif self._is_awaited(ack):
+            self._acks[service_id] = ack
+        else:
+            text = f"ack out of sequence: expected [ackId={self._next_ids[service_id]},"
+            text += f" logPosition={self._awaited}] vs received {ack}"
             if ack.ack_id == 0:
-                text = f"duplicate serviceId={ack.service_id}: {text}"
-            self._context.reporter.error(ClusterError(text), "acknowledgement out of sequence")
-            return
-        queue.append(ack)
-        self._context.events.log(
-            ClusterEventCode.SERVICE_ACK,
-            ack.log_position,
-            ack.timestamp,
-            self._context.config.time_unit,
-            ack.ack_id,
-            ack.relevant_id,
-            ack.service_id,
-        )
+                text = f"duplicate serviceId={service_id}: {text}"
+            context.reporter.error(ClusterError(text), "acknowledgement out of sequence")
+
+    def _is_awaited(self, ack: ServiceAck) -> bool:
+        if ack.log_position != self._awaited or ack.service_id in self._acks:
+            return False
+        # The number tells acknowledgements of one position from each other. At a later position it
+        # need not fit: a container whose fellow was heard in its place has another count.
+        return ack.ack_id == self._next_ids[ack.service_id] or ack.log_position > self._reached
 
     def take_acks(self, log_position: int) -> list[ServiceAck] | None:
-        """Take the next acknowledgement of each service, None until all have sent one.
-
-        Raises:
-            ClusterError: one is for another position, or says that a service did not start.
-        """
-        if not all(self._acks):
+        """Take the acknowledgement of each service for a position, None until all have sent one."""
+        self._awaited = log_position
+        if len(self._acks) < self._count:
             return None
-        taken = [queue.popleft() for queue in self._acks]
-        self._next_ack_id += 1
-        for ack in taken:
-            if ack.log_position != log_position:
-                raise ClusterError(
-                    f"ack out of sequence: {ack} expected logPosition={log_position}"
-                )
+        taken = [self._acks.pop(service_id) for service_id in range(self._count)]
+        self._next_ids = [ack.ack_id + 1 for ack in taken]
+        self._awaited, self._reached = None, log_position
         return taken
 
     def await_acks(self, log_position: int) -> Steps[list[ServiceAck]]:

@@ -169,6 +169,31 @@ def test_an_acknowledgement_out_of_sequence(
     scene.check_echo()
 
 
+@pytest.mark.parametrize("log_position", [-1, 0, 12345, MANY])
+def test_acknowledgements_of_positions_that_nobody_awaits(
+    scene: Scene, forger: ExclusivePublication, log_position: int
+) -> None:
+    """They have the right numbers, as a forger's do, or those of a second container."""
+    for ack_id in range(2, 6):
+        ack = ServiceAck(log_position=log_position, timestamp=0, ack_id=ack_id, service_id=0)
+        forger.send(ack.encode())
+    wait_for(lambda: f"log_position={log_position}" in scene.errors(), "report")
+    scene.check_echo()
+    scene.cluster.take_snapshot()
+    scene.check_echo()
+
+
+def test_a_service_whose_count_of_acknowledgements_is_another(scene: Scene) -> None:
+    """As after a request for one that the module did not make: snapshots are taken nevertheless."""
+    with scene.aeron.add_exclusive_publication(WIDE, TO_SERVICES) as publication:
+        publication.wait_connected(10)
+        publication.send(RequestServiceAck(log_position=0).encode())
+        wait_for(lambda: "ack out of sequence" in scene.errors(), "report")
+    for _ in range(2):
+        scene.cluster.take_snapshot()
+        scene.check_echo()
+
+
 @pytest.mark.parametrize("service_id", [-1, 1, 127, 2**31 - 1, -(2**31)])
 def test_services_that_the_node_does_not_have(
     scene: Scene, forger: ExclusivePublication, service_id: int
