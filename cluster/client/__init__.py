@@ -1,7 +1,9 @@
 """The client of a cluster: sessions, ingress and egress (spec cluster 8)."""
 
 from aerolog.cluster.client.aeron_cluster import AeronCluster, AsyncAeronCluster
-from aerolog.cluster.client.cluster_session import ClientState, EgressMessage
+from aerolog.cluster.client.cluster_session import ClientState
+from aerolog.cluster.client.egress_batch import EgressBatch
+from aerolog.cluster.client.egress_message import EgressMessage
 from aerolog.cluster.client.numbered_offers import NumberedOffers
 from aerolog.cluster.client.options import ClusterClientOptions
 from aerolog.cluster.errors import (
@@ -18,6 +20,7 @@ __all__ = [
     "ClusterAuthenticationError",
     "ClusterClientOptions",
     "ClusterError",
+    "EgressBatch",
     "EgressMessage",
     "NumberedMessage",
     "NumberedOffers",

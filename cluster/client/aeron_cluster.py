@@ -14,7 +14,7 @@ from aerolog.archive.client.caller import (
     series,
 )
 from aerolog.cluster.client.cluster_connection import ClusterConnection
-from aerolog.cluster.client.cluster_session import ClientState
+from aerolog.cluster.client.cluster_session import BATCH_LIMIT, ClientState
 from aerolog.cluster.client.options import NS_PER_SECOND, ClusterClientOptions
 from aerolog.cluster.errors import ClusterError, SessionClosedError
 from aerolog.cluster.protocol import AdminRequest, AdminRequestType, AdminResponseCode
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from aerolog.archive.client.caller import Parts, Steps
-    from aerolog.cluster.client.cluster_session import ClusterSession, EgressMessage
+    from aerolog.cluster.client.cluster_session import ClusterSession
+    from aerolog.cluster.client.egress_batch import EgressBatch
+    from aerolog.cluster.client.egress_message import EgressMessage
     from aerolog.transport.client.claim import BufferClaim
     from aerolog.transport.client.status import OfferStatus
     from aerolog.transport.protocol.sbe import Buffer
@@ -198,16 +200,31 @@ class ClusterClientBase:
             SessionClosedError: the session has ended, and all that came before was returned.
             DriverTimeoutError: the driver is gone.
         """
+        return list(self.poll_batch(limit))
+
+    def poll_batch(self, limit: int = BATCH_LIMIT) -> EgressBatch:
+        """Read at most ``limit`` fragments in one native call, and return the messages as a batch.
+
+        A batch is a sequence of EgressMessage and has columns for NumPy and Arrow: ``data``,
+        ``ends``, ``timestamps``, ``session_ids``, ``leadership_term_ids``, ``positions`` and
+        ``to_arrow()``. It ends before an event, which the next call handles: ``on_new_leader`` and
+        ``on_session_event`` are called between the messages where the cluster sent them.
+
+        Raises:
+            SessionClosedError: the session has ended, and all that came before was returned.
+            DriverTimeoutError: the driver is gone.
+            ValueError: the limit is negative.
+        """
         session = self.session
-        session.poll(limit)
+        session.poll(limit, in_order=True)
         found = session.take()
-        if not found:
+        if not len(found):
             session.check_open()
         return found
 
     def poll(self, handler: Callable[[EgressMessage], object], limit: int = 10) -> int:
         """Call a handler with each message that has come; returns their number."""
-        found = self.poll_messages(limit)
+        found = self.poll_batch(limit)
         for message in found:
             handler(message)
         return len(found)
@@ -241,6 +258,19 @@ class ClusterClientBase:
             SessionClosedError: it has ended.
         """
         yield from self.session.messages()
+
+    @series
+    def batches(self, limit: int = BATCH_LIMIT) -> Parts[EgressBatch]:
+        """Iterate over batches of what services send to this session, until it ends.
+
+        Args:
+            limit: the largest number of fragments of a batch, which has at least one message;
+                see `poll_batch`.
+
+        Raises:
+            SessionClosedError: it has ended.
+        """
+        yield from self.session.batches(limit)
 
     @operation
     def take_snapshot(self) -> Steps[None]:

@@ -5,24 +5,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import contextlib
+from collections.abc import Generator, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from aerolog._version import __version__
 from aerolog.archive.client.connection import give_up
-from aerolog.cluster.client.cluster_session import ClusterSession, egress_messages
+from aerolog.cluster.client.cluster_session import ClusterSession
 from aerolog.cluster.client.ingress import IngressPublications
 from aerolog.cluster.client.options import parse_endpoints
 from aerolog.cluster.errors import ClusterAuthenticationError, ClusterError
 from aerolog.cluster.protocol import (
+    SCHEMA,
     Challenge,
     ChallengeResponse,
     EventCode,
     SessionConnectRequest,
     SessionEvent,
 )
-from aerolog.transport.errors import AeronTimeoutError
+from aerolog.transport.errors import AeronTimeoutError, MessageFormatError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -193,13 +195,25 @@ class ClusterConnection:
         subscription: Subscription, correlation_id: int
     ) -> Generator[None, None, SessionEvent | Challenge]:
         while True:
-            for _, message in egress_messages(subscription, 1):
+            for message in _egress_messages(subscription):
                 if (
                     isinstance(message, SessionEvent | Challenge)
                     and message.correlation_id == correlation_id
                 ):
                     return message
             yield
+
+
+def _egress_messages(subscription: Subscription) -> Iterator[Message]:
+    """Take one message of the egress, so that those of the session stay for it.
+
+    Bytes that are no message of the schema are skipped, since anybody may publish there.
+    """
+    for received in subscription.poll_messages(1):
+        with contextlib.suppress(MessageFormatError):
+            message = SCHEMA.decode(received.data)
+            if message is not None:
+                yield message
 
 
 def _check_ok(answer: SessionEvent) -> None:

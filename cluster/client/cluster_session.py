@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import struct
-from collections import deque
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from aerolog.cluster.client.egress_batch import EgressReader
 from aerolog.cluster.client.ingress import IngressPublications
 from aerolog.cluster.client.options import parse_endpoints
 from aerolog.cluster.client.session_offers import SessionOffers
@@ -27,25 +26,24 @@ from aerolog.cluster.protocol import (
 from aerolog.transport.client.publication import Publication
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import MessageFormatError
-from aerolog.transport.protocol.sbe import HEADER, HEADER_LENGTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from aerolog.archive.client.caller import Parts, Steps
+    from aerolog.cluster.client.egress_batch import EgressBatch
+    from aerolog.cluster.client.egress_message import EgressMessage
     from aerolog.cluster.client.ingress import Ingress
     from aerolog.cluster.client.options import ClusterClientOptions
-    from aerolog.cluster.protocol import Message
     from aerolog.transport.client import Aeron
     from aerolog.transport.client.claim import BufferClaim
-    from aerolog.transport.client.message import Message as StreamMessage
     from aerolog.transport.client.subscription import Subscription
     from aerolog.transport.protocol.sbe import Buffer
 
     TakeBatch = Callable[[SessionOffers], int]
 
 FRAGMENT_LIMIT: Final = 10
-_SESSION_HEADER: Final = struct.Struct("<qqq")
+BATCH_LIMIT: Final = 4096
 #: A client waits for a new leader so many times the heartbeat timeout that it was told.
 _LEADER_PATIENCE: Final = 2
 
@@ -57,38 +55,6 @@ class ClientState(Enum):
     AWAIT_NEW_LEADER = "await new leader"
     AWAIT_NEW_LEADER_CONNECTION = "await new leader connection"
     CLOSED = "closed"
-
-
-class EgressMessage(NamedTuple):
-    """A message of a service to this session.
-
-    Attributes:
-        data: what the service sent.
-        timestamp: the cluster's time of the event that the service answered, in its time unit.
-        leadership_term_id: the leader's term.
-    """
-
-    data: bytes
-    timestamp: int
-    leadership_term_id: int
-
-
-def egress_messages(
-    subscription: Subscription, limit: int
-) -> Iterator[tuple[StreamMessage, Message]]:
-    """Poll egress: each message of the schema, decoded, with the message that it came in.
-
-    Bytes that are no message of the schema are skipped, since anybody may publish there.
-    """
-    if subscription.closed:
-        return
-    for received in subscription.poll_messages(limit):
-        try:
-            message = SCHEMA.decode(received.data)
-        except MessageFormatError:
-            continue
-        if message is not None:
-            yield received, message
 
 
 class ClusterSession:
@@ -133,7 +99,7 @@ class ClusterSession:
         self._ingress: IngressPublications | None = None
         self._offers: SessionOffers | None = None
         self.last_result: int | OfferStatus = 0
-        self._received: deque[EgressMessage] = deque()
+        self._egress = EgressReader(subscription, self.session_id)
         self._admin: dict[int, AdminResponse] = {}
         self._pulse: SessionPulse | None = None
         self._next_sign_ns = 0
@@ -219,18 +185,23 @@ class ClusterSession:
 
     # -- egress ----------------------------------------------------------------------------------
 
-    def poll(self, limit: int = FRAGMENT_LIMIT) -> int:
-        """Read what has come and follow the leader; returns how much was done."""
+    def poll(self, limit: int = FRAGMENT_LIMIT, *, in_order: bool = False) -> int:
+        """Read what has come and follow the leader; returns how much was done.
+
+        Args:
+            limit: the largest number of fragments.
+            in_order: stop before an event while messages before it were not taken.
+
+        Raises:
+            ValueError: the limit is negative.
+        """
         if self.state is ClientState.CLOSED:
             return 0
         if self._aeron.closed:
             # Without its driver nobody can follow the next leader.
             self.end("the transport client is closed")
             return 1
-        work = 0
-        for received, message in egress_messages(self.subscription, limit):
-            work += 1
-            self._on_message(received, message)
+        work = self._read(limit, in_order)
         if self.state is ClientState.CONNECTED:
             if not self.subscription.is_connected or not self.publication.is_connected:
                 self._await_leader()
@@ -240,29 +211,38 @@ class ClusterSession:
             work += self._follow()
         return work
 
-    def take(self) -> list[EgressMessage]:
+    def _read(self, limit: int, in_order: bool) -> int:
+        work = 0
+        while not self.subscription.closed:
+            work += self._egress.poll(limit - work, in_order)
+            event = self._egress.take_event()
+            if event is None:
+                break
+            self._on_event(event)
+        return work
+
+    def take(self) -> EgressBatch:
         """The messages that have come since the last call, oldest first."""
-        found = list(self._received)
-        self._received.clear()
-        return found
+        return self._egress.take_batch()
+
+    @property
+    def passed_over(self) -> int:
+        """How many pieces of egress were no message of the schema, or for another session."""
+        return self._egress.passed_over
 
     def take_admin_response(self, correlation_id: int) -> AdminResponse | None:
         """The answer to an admin request, None while there is none."""
         return self._admin.pop(correlation_id, None)
 
-    def _on_message(self, received: StreamMessage, message: Message) -> None:
+    def _on_event(self, event: bytes) -> None:
+        try:
+            message = SCHEMA.decode(event)
+        except MessageFormatError:
+            message = None
         if getattr(message, "cluster_session_id", None) != self.session_id:
+            self._egress.passed_over += 1
             return
         match message:
-            case SessionMessageHeader():
-                block_length = HEADER.unpack_from(received.data)[0]
-                self._received.append(
-                    EgressMessage(
-                        received.data[HEADER_LENGTH + block_length :],
-                        message.timestamp,
-                        message.leadership_term_id,
-                    )
-                )
             case SessionEvent():
                 if message.code == EventCode.CLOSED:
                     self.end(message.detail or "closed by the cluster")
@@ -378,11 +358,22 @@ class ClusterSession:
     def messages(self) -> Parts[EgressMessage]:
         """What comes, until the session ends."""
         while True:
-            while self._received:
-                # One at a time: what an abandoned iteration has not given stays for the next.
-                yield [self._received.popleft()]
-            work = self.poll()
-            if not self._received:
+            yield from self._awaiting(FRAGMENT_LIMIT)
+            # One at a time: what an abandoned iteration has not given stays for the next.
+            if (message := self._egress.take_message()) is not None:
+                yield [message]
+
+    def batches(self, limit: int) -> Parts[EgressBatch]:
+        """What comes, as much at a time as there is, until the session ends."""
+        while True:
+            yield from self._awaiting(limit)
+            yield [self.take()]
+
+    def _awaiting(self, limit: int) -> Steps[None]:
+        """Poll until there are messages."""
+        while not len(self._egress):
+            work = self.poll(limit, in_order=True)
+            if not len(self._egress):
                 self.check_open()
                 yield work
 

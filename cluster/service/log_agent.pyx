@@ -13,12 +13,14 @@ from aerolog.archive.protocol.offsets cimport (
     SCHEMA_ID_OFFSET,
     TEMPLATE_ID_OFFSET,
 )
+from aerolog.cluster.message_columns cimport entry_t
 from aerolog.cluster.protocol.session_header cimport (
     SCHEMA_ID,
     SESSION_HEADER_LENGTH,
     SESSION_ID_OFFSET,
     SESSION_MESSAGE,
     SESSION_MESSAGE_BLOCK,
+    TERM_ID_OFFSET,
     TIMESTAMP_OFFSET,
 )
 from aerolog.cluster.service.client_session cimport ClientSession
@@ -250,13 +252,19 @@ cdef class LogAgent(EventAgent):
     ) except -1:
         cdef object session = self.sessions.get(session_id)
         cdef object view
+        cdef entry_t entry
         self.log_position = fragment.position
         self.time = timestamp
         if self.has_batches:
             if self._batch is None:
                 self._batch = MessageBatch()
+            entry.session_id = session_id
+            entry.term_id = get_i64(fragment.frame + DATA_HEADER_LENGTH + TERM_ID_OFFSET)
+            entry.timestamp = timestamp
+            entry.position = fragment.position
             self._batch.add(
-                session, session_id, timestamp, fragment.position,
+                session,
+                &entry,
                 fragment.frame + DATA_HEADER_LENGTH + skipped,
                 fragment.length - DATA_HEADER_LENGTH - skipped,
             )

@@ -3,6 +3,7 @@ from typing import Any, overload
 
 from typing_extensions import Buffer
 
+from aerolog.cluster.message_columns import MessageColumns
 from aerolog.cluster.service.client_session import SEND_TIMEOUT as SEND_TIMEOUT
 from aerolog.cluster.service.client_session import ClientSession
 
@@ -15,17 +16,10 @@ class SessionMessage:
         self, session: ClientSession | None, timestamp: int, data: bytes, position: int
     ) -> None: ...
 
-class MessageBatch:
-    data: memoryview
-    ends: Any
-    session_ids: Any
-    timestamps: Any
-    positions: Any
-    def __len__(self) -> int: ...
+class MessageBatch(MessageColumns):
     def __iter__(self) -> Iterator[SessionMessage]: ...
     @overload
     def __getitem__(self, where: int, /) -> SessionMessage: ...
     @overload
     def __getitem__(self, where: slice[Any, Any, Any], /) -> list[SessionMessage]: ...
-    def to_arrow(self) -> Any: ...
     def answer(self, answers: Sequence[Buffer | None], *, timeout: float = ...) -> int: ...

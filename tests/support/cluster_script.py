@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from live_archive import until
+from live_archive import aeron_home, until
 
+from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.protocol import (
     SCHEMA,
     EventCode,
@@ -17,17 +19,39 @@ from aerolog.cluster.protocol import (
     SessionKeepAlive,
     SessionMessageHeader,
 )
+from aerolog.transport.client import Aeron
+from aerolog.transport.config.sources import Properties
+from aerolog.transport.driver import MediaDriver
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Self
 
-    from aerolog.transport.client import Aeron
     from aerolog.transport.client.publication import ExclusivePublication
 
 M = TypeVar("M", bound=Message)
 INGRESS_STREAM = 101
 SESSION_ID = 7
 TERM = 3
+#: Of the driver: small and quick.
+SETTINGS = (
+    "aeron.threading.mode=SHARED",
+    "aeron.publication.linger.timeout=100ms",
+    "aeron.ipc.term.buffer.length=64k",
+)
+CHANNELS = {"ingress_channel": "aeron:ipc", "egress_channel": "aeron:ipc"}
+
+
+@contextmanager
+def scripted_aeron() -> Iterator[Aeron]:
+    """A client of a driver of its own, for members and the clients that they talk to."""
+    properties = Properties.from_command_line([f"-D{each}" for each in SETTINGS])
+    with (
+        aeron_home() as home,
+        MediaDriver(home / "driver", properties=properties),
+        Aeron(home / "driver") as client,
+    ):
+        yield client
 
 
 class ScriptedMember:
@@ -141,3 +165,16 @@ class ScriptedMember:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@contextmanager
+def scripted_session(aeron: Aeron, **options: Any) -> Iterator[tuple[AeronCluster, ScriptedMember]]:
+    """A client's session with a member over IPC, both in this process."""
+    with ScriptedMember(aeron, 0, "aeron:ipc") as member:
+        with ThreadPoolExecutor(1) as pool:
+            connecting = pool.submit(AeronCluster, aeron, **{**CHANNELS, **options})
+            member.await_connect()
+            member.event(EventCode.OK)
+            cluster = connecting.result(10)
+        with cluster:
+            yield cluster, member

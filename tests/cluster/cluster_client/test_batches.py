@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from cluster_talk import ECHO_NODES, talk
+from cluster_talk import ECHO_NODES, options, talk
 
+from aerolog.cluster.client import AsyncAeronCluster
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import MessageTooLargeError
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from peer.cluster_node import Node
 
-    from aerolog.cluster.client import AeronCluster
+    from aerolog.cluster.client import AeronCluster, EgressBatch
 
 ROWS = np.arange(16_000, dtype="<i8").reshape(1000, 16)
 TEXTS = [row.tobytes() for row in ROWS]
@@ -66,6 +68,50 @@ def test_each_call_sends_a_thousand_in_order(cluster: AeronCluster) -> None:
     assert echoed(cluster, many, 1000) == TEXTS
     assert echoed(cluster, rows, 1000) == TEXTS
     assert cluster.last_result > 0
+
+
+def test_answers_come_in_batches(cluster: AeronCluster) -> None:
+    batches: list[EgressBatch] = []
+    sent = 0
+    begin_ms = time.time() * 1000
+    deadline = time.monotonic() + 30
+    while sum(map(len, batches)) < len(ROWS):
+        assert time.monotonic() < deadline, (sent, sum(map(len, batches)))
+        if sent < len(ROWS):
+            sent += cluster.offer_array(ROWS, start=sent, limit=100)
+        batches.append(cluster.poll_batch(100))
+    assert max(map(len, batches)) <= 100
+    assert np.array_equal(
+        np.concatenate([np.frombuffer(batch.data, "<i8").reshape(-1, 16) for batch in batches]),
+        ROWS,
+    )
+    timestamps = np.concatenate([batch.timestamps for batch in batches])
+    assert (np.diff(timestamps) >= 0).all()
+    assert (abs(timestamps - begin_ms) < 60_000).all()
+    positions = np.concatenate([batch.positions for batch in batches])
+    assert (np.diff(positions) > 0).all()
+    for batch in batches:
+        assert (batch.session_ids == cluster.cluster_session_id).all()
+        assert (batch.leadership_term_ids == cluster.leadership_term_id).all()
+    table = pa.Table.from_batches([batch.to_arrow() for batch in batches])
+    assert table.column("payload").to_pylist() == TEXTS
+
+
+def test_batches_are_awaited(node: Node) -> None:
+    async def run() -> list[bytes]:
+        found: list[bytes] = []
+        async with await AsyncAeronCluster.connect(
+            aeron_dir=node.aeron_dir, **options(node)
+        ) as cluster:
+            for text in TEXTS[:10]:
+                await cluster.send(text)
+            async for batch in cluster.batches():
+                found += [message.data for message in batch]
+                if len(found) == 10:
+                    return found
+        raise AssertionError("the session ended")
+
+    assert asyncio.run(run()) == TEXTS[:10]
 
 
 def test_long_messages_are_sent_in_fragments(cluster: AeronCluster) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from cluster_script import SESSION_ID, TERM, ScriptedMember
-from live_archive import aeron_home, until
+from cluster_script import SESSION_ID, TERM, ScriptedMember, scripted_aeron
+from live_archive import until
 from peer.cluster_node import free_ports
 from peer.process import ServerProcess
 
@@ -23,35 +23,24 @@ from aerolog.cluster.protocol import (
     EventCode,
     SessionCloseRequest,
 )
-from aerolog.transport.client import Aeron
-from aerolog.transport.config.sources import Properties
-from aerolog.transport.driver import MediaDriver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from peer.artifact import Toolchain
 
+    from aerolog.transport.client import Aeron
+
 pytestmark = pytest.mark.interop
 SUPPORT = Path(__file__).resolve().parents[2] / "support"
 EGRESS = "aeron:udp?endpoint=localhost:0|term-length=64k"
 UDP = "aeron:udp?term-length=64k"
-SETTINGS = (
-    "aeron.threading.mode=SHARED",
-    "aeron.publication.linger.timeout=100ms",
-    "aeron.ipc.term.buffer.length=64k",
-)
 HEARTBEAT_NS = 200_000_000
 
 
 @pytest.fixture(scope="module")
 def aeron() -> Iterator[Aeron]:
-    properties = Properties.from_command_line([f"-D{each}" for each in SETTINGS])
-    with (
-        aeron_home() as home,
-        MediaDriver(home / "driver", properties=properties),
-        Aeron(home / "driver") as client,
-    ):
+    with scripted_aeron() as client:
         yield client
 
 

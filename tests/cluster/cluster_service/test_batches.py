@@ -66,6 +66,7 @@ def test_a_batch_is_columns_as_well(tmp_path: Path) -> None:
     assert [each[2] for each in columns] == [message.position for message in messages]
     assert [len(message.data) for message in messages] == [PRICE.itemsize] * 3
     for batch in service.batches:
+        assert list(batch.leadership_term_ids) == [0] * len(batch)
         assert list(batch.ends) == [PRICE.itemsize * (index + 1) for index in range(len(batch))]
         table = batch.to_arrow()
         assert table.column("payload").to_pylist() == [message.data for message in batch]
