@@ -300,6 +300,10 @@ class ClusterClientBase:
             AeronTimeoutError: no leader answered.
             ClusterError: the cluster refused the session.
         """
+        yield from self.reconnecting()
+
+    def reconnecting(self) -> Steps[None]:
+        """The steps of `reconnect`."""
         if self._session is not None:
             self._session.close()
         yield from self._connect()

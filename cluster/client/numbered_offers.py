@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from aerolog.archive.client.caller import AwaitedForm, WaitingForm, operation, series
+from aerolog.cluster.client.aeron_cluster import AeronCluster, AsyncAeronCluster
 from aerolog.cluster.client.cluster_session import FRAGMENT_LIMIT
 from aerolog.cluster.client.options import NS_PER_SECOND
 from aerolog.cluster.numbered_messages import NumberedMessage, numbered_message
@@ -13,49 +15,41 @@ from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import AeronTimeoutError, MessageFormatError
 
 if TYPE_CHECKING:
-    from aerolog.archive.client.caller import Steps
-    from aerolog.cluster.client.aeron_cluster import AeronCluster
+    from aerolog.archive.client.caller import Parts, Steps
     from aerolog.cluster.client.cluster_session import ClusterSession
     from aerolog.transport.protocol.sbe import Buffer
 
 WINDOW: Final = 1024
+ClientT = TypeVar("ClientT", AeronCluster, AsyncAeronCluster)
 
 
-class NumberedOffers:
-    """Numbers the messages of a client and repeats those without an answer.
-
-    After a new leader, and in a new session, all that was not answered is sent again, in the order
-    of its numbers and before anything new. The service applies a number once
-    (`aerolog.cluster.service.SeenNumbers`) and answers each message, repeated ones too, with
-    `NumberedMessage.answer`.
-
-    Args:
-        cluster: the client; only this object offers to it and polls it.
-        sender: who numbers, 64 bits; a random one by default. No two clients may have the same.
-        first_number: the number of the first message. A sender that goes on in a new process goes
-            on with its numbers.
-        window: how many messages may be without an answer.
+class NumberedOffersBase(Generic[ClientT]):
+    """The offers of a client that waits or is awaited.
 
     Attributes:
         sender: who numbers.
         window: how many messages may be without an answer.
         repeated: how many messages were sent again.
-
-    Example:
-        with AeronCluster(aeron, ingress_channel=ipc, egress_channel=ipc) as cluster:
-            offers = NumberedOffers(cluster)
-            offers.send(b"bid 7 100")
-            answers = offers.poll()
+        caller: the client's, which carries operations out.
     """
 
     def __init__(
         self,
-        cluster: AeronCluster,
+        cluster: ClientT,
         *,
         sender: int | None = None,
         first_number: int = 1,
         window: int = WINDOW,
     ) -> None:
+        """Begin to number.
+
+        Args:
+            cluster: the client; only this object offers to it and polls it.
+            sender: who numbers, 64 bits; a random one by default. No two clients may have the same.
+            first_number: the number of the first message. A sender that goes on in a new process
+                goes on with its numbers.
+            window: how many messages may be without an answer.
+        """
         if first_number < 1 or window < 1:
             raise ValueError(f"first_number={first_number} and window={window} must be positive")
         self.sender = secrets.randbits(63) if sender is None else sender
@@ -64,8 +58,9 @@ class NumberedOffers:
         self._next = first_number
         self._waiting: dict[int, bytes] = {}
         self._unsent: deque[int] = deque()
-        self._answers: list[NumberedMessage] = []
-        self._cluster = cluster
+        self._answers: deque[NumberedMessage] = deque()
+        self._cluster: ClientT = cluster
+        self.caller: Any = cluster.caller
         self._session: ClusterSession = cluster.session
         self._term = cluster.leadership_term_id
 
@@ -101,10 +96,11 @@ class NumberedOffers:
         self._waiting[number] = message
         return number
 
-    def send(self, data: Buffer, *, timeout: float | None = None) -> int:
+    @operation
+    def send(self, data: Buffer, *, timeout: float | None = None) -> Steps[int]:
         """Offer a message until it is taken, and return its number.
 
-        Answers that come meanwhile are in what `poll` gives next.
+        Answers that come meanwhile are in what `poll` and `answers` give next.
 
         Args:
             data: anything with a contiguous buffer.
@@ -117,15 +113,12 @@ class NumberedOffers:
         options = self._cluster.options
         seconds = options.message_timeout if timeout is None else timeout
         deadline_ns = options.clock.now_ns() + round(seconds * NS_PER_SECOND)
-        return self._cluster.caller.carry_out(self._sending(data, deadline_ns))
-
-    def _sending(self, data: Buffer, deadline_ns: int) -> Steps[int]:
         while (result := self.offer(data)) <= 0:
-            answers = self._read(FRAGMENT_LIMIT)
-            self._answers += answers
-            if self._cluster.options.clock.now_ns() > deadline_ns:
+            found = self._read(FRAGMENT_LIMIT)
+            self._answers += found
+            if options.clock.now_ns() > deadline_ns:
                 raise AeronTimeoutError(f"the cluster's ingress took no message: {result!r}")
-            yield len(answers)
+            yield len(found)
         return int(result)
 
     def poll(self, limit: int = FRAGMENT_LIMIT) -> list[NumberedMessage]:
@@ -134,8 +127,26 @@ class NumberedOffers:
         Raises:
             SessionClosedError: the session has ended: `reconnect`.
         """
-        answers, self._answers = self._answers, []
-        return answers or self._read(limit)
+        found = list(self._answers)
+        self._answers.clear()
+        return found or self._read(limit)
+
+    @series
+    def answers(self) -> Parts[NumberedMessage]:
+        """Iterate over the answers, until no message is without one.
+
+        Raises:
+            SessionClosedError: the session has ended: `reconnect`, and iterate again.
+        """
+        while True:
+            while self._answers:
+                # One at a time: what an abandoned iteration has not given stays for the next.
+                yield [self._answers.popleft()]
+            if not self._waiting:
+                return
+            self._answers += self._read(FRAGMENT_LIMIT)
+            if not self._answers:
+                yield 0
 
     def _read(self, limit: int) -> list[NumberedMessage]:
         found = []
@@ -149,7 +160,8 @@ class NumberedOffers:
         self._repeat()
         return found
 
-    def reconnect(self, cluster: AeronCluster | None = None) -> None:
+    @operation
+    def reconnect(self, cluster: ClientT | None = None) -> Steps[None]:
         """Go on in a new session, and repeat what has no answer.
 
         Args:
@@ -161,9 +173,9 @@ class NumberedOffers:
             ClusterError: the cluster refused the session.
         """
         if cluster is None:
-            self._cluster.reconnect()
+            yield from self._cluster.reconnecting()
         else:
-            self._cluster = cluster
+            self._cluster, self.caller = cluster, cluster.caller
         self._repeat()
 
     def _repeat(self) -> int:
@@ -181,3 +193,37 @@ class NumberedOffers:
                 self.repeated += 1
             self._unsent.popleft()
         return 1
+
+
+class NumberedOffers(NumberedOffersBase[AeronCluster], WaitingForm):
+    """Numbers the messages of a client and repeats those without an answer.
+
+    After a new leader, and in a new session, all that was not answered is sent again, in the order
+    of its numbers and before anything new. The service applies a number once
+    (`aerolog.cluster.service.SeenNumbers`) and answers each message, repeated ones too, with
+    `NumberedMessage.answer`.
+
+    Example:
+        with AeronCluster(aeron, ingress_channel=ipc, egress_channel=ipc) as cluster:
+            offers = NumberedOffers(cluster)
+            offers.send(b"bid 7 100")
+            for answer in offers.answers(): ...
+    """
+
+    def close(self) -> None:
+        """Close the client."""
+        self._cluster.close()
+
+
+class AsyncNumberedOffers(NumberedOffersBase[AsyncAeronCluster], AwaitedForm):
+    """As `NumberedOffers`, for an `AsyncAeronCluster`; `offer` and `poll` do not wait.
+
+    Example:
+        offers = AsyncNumberedOffers(cluster)
+        await offers.send(b"bid 7 100")
+        async for answer in offers.answers(): ...
+    """
+
+    async def close(self) -> None:
+        """Close the client."""
+        await self._cluster.close()

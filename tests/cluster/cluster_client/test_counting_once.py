@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from cluster_talk import options, wait_for
 from peer.cluster_node import java_node, our_node
 
-from aerolog.cluster.client import AeronCluster, NumberedOffers
+from aerolog.cluster.client import AeronCluster, AsyncAeronCluster, NumberedOffers
 from aerolog.cluster.service import ServiceContainer
 from aerolog.transport.client import Aeron
 
@@ -37,6 +38,13 @@ def page() -> dict[str, Any]:
 def node(request: pytest.FixtureRequest, tmp_path: Path, reference: object) -> Iterator[Any]:
     with request.param(tmp_path) as running:
         yield running
+
+
+async def placed_together(page: dict[str, Any], node: Any) -> None:
+    async with await AsyncAeronCluster.connect(
+        aeron_dir=node.aeron_dir, **options(node)
+    ) as cluster:
+        await page["place_together"](cluster, [b"plums", b"quinces"])
 
 
 def test_orders_count_once_in_whatever_session(
@@ -69,3 +77,5 @@ def test_orders_count_once_in_whatever_session(
         wait_for(all_answered, "an answer to the last order")
         assert found == list(range(1, 202))
         assert service.count == 203
+        asyncio.run(placed_together(page, node))
+        assert capsys.readouterr().out == "1 order 204\n2 order 205\n"

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from aerolog.archive.client.caller import WaitingCaller
-from aerolog.cluster.client import NumberedMessage, NumberedOffers, SessionClosedError
+from aerolog.archive.client.caller import AwaitedCaller, WaitingCaller
+from aerolog.cluster.client import (
+    AsyncNumberedOffers,
+    NumberedMessage,
+    NumberedOffers,
+    SessionClosedError,
+)
 from aerolog.cluster.service import SeenNumbers, numbered_message
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import AeronTimeoutError, MessageFormatError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 class MadeUpCluster:
     """A client whose offers go into a log, by a service that counts each number once."""
 
-    def __init__(self) -> None:
+    def __init__(self, caller: Any = None) -> None:
         self.session: object = object()
         self.leadership_term_id = 1
         self.options = SimpleNamespace(clock=SystemClock(), message_timeout=0.05)
-        self.caller = WaitingCaller(lambda: None, None)
+        self.caller = caller or WaitingCaller(lambda: None, None)
         self.log: list[bytes] = []
         self.egress: list[bytes] = []
         self.room = 1 << 30
@@ -50,7 +59,8 @@ class MadeUpCluster:
         taken, self.egress = self.egress[:limit], self.egress[limit:]
         return [SimpleNamespace(data=each) for each in taken]
 
-    def reconnect(self) -> None:
+    def reconnecting(self) -> Iterator[int]:
+        yield 0
         self.session, self.ended, self.is_lost = object(), False, False
 
 
@@ -111,7 +121,7 @@ def test_repeats_wait_for_room_and_keep_their_order(cluster: Any) -> None:
     cluster.is_lost = True
     for _ in range(5):
         offers.offer(b"x")
-    cluster.reconnect()
+    cluster.session, cluster.is_lost = object(), False
     cluster.room = 2
     assert offers.offer(b"new") == OfferStatus.BACK_PRESSURED
     assert numbers(cluster.log) == [1, 2]
@@ -144,6 +154,43 @@ def test_foreign_answers_are_passed_over(cluster: Any) -> None:
     cluster.egress[:0] = [b"", b"news", NumberedMessage(4, 1, b"").encode(),
                           NumberedMessage(3, 9, b"").encode()]  # fmt: skip
     assert offers.poll() == [NumberedMessage(3, 1, b"ok a")]
+
+
+def test_answers_are_iterated_until_none_is_missing(cluster: Any) -> None:
+    offers = NumberedOffers(cluster)
+    for number in range(30):
+        offers.offer(b"%d" % number)
+    begun = [next(iter(offers.answers())).number for _ in range(2)]
+    assert begun == [1, 2]
+    assert [answer.number for answer in offers.answers()] == list(range(3, 31))
+    assert list(offers.answers()) == []
+
+
+def test_asyncio(cluster: Any) -> None:
+    """Sends that wait for room let other tasks read, and all is repeated in a new session."""
+    cluster.caller = AwaitedCaller(lambda: None)
+
+    async def run() -> list[int]:
+        offers = AsyncNumberedOffers(cluster, window=2)
+        assert sorted(await asyncio.gather(*(offers.send(b"%d" % n) for n in range(5)))) == [
+            1, 2, 3, 4, 5,
+        ]  # fmt: skip
+        found = [answer.number async for answer in offers.answers()]
+        cluster.is_lost = True
+        await offers.send(b"lost")
+        cluster.ended = True
+        with pytest.raises(SessionClosedError):
+            [answer async for answer in offers.answers()]
+        await offers.reconnect()
+        assert (offers.waiting, offers.repeated) == (1, 1)
+        found += [answer.number async for answer in offers.answers()]
+        cluster.room = 0
+        with pytest.raises(AeronTimeoutError, match="took no message"):
+            await offers.send(b"a")
+        return found
+
+    assert asyncio.run(run()) == [1, 2, 3, 4, 5, 6]
+    assert numbers(cluster.log) == [1, 2, 3, 4, 5, 6]
 
 
 @pytest.mark.parametrize("options", [{"window": 0}, {"first_number": 0}])
