@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from aerolog.archive.format.layout import NULL_TIMESTAMP
 from aerolog.transport.config.times import datetime_ns
-from aerolog.transport.errors import AerologError, ConfigurationError
+from aerolog.transport.errors import AerologError, AerologWarning, ConfigurationError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -32,6 +32,13 @@ _OFFSET_MAX: Final = 1 << 30
 _NUMBER: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
 #: The parameters of a channel that give an offset for timestamps, the most useful one first.
 _PARAMETERS: Final = ("channel-rcv-ts-offset", "media-rcv-ts-offset", "channel-snd-ts-offset")
+
+
+class MissingTimesWarning(AerologWarning):
+    """Rows were asked for with their times, and their recording has no time index to read them in.
+
+    The text names the recording, and says what to do.
+    """
 
 
 @dataclass(frozen=True, slots=True)

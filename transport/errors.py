@@ -34,6 +34,13 @@ class AerologError(Exception):
     category: ClassVar[ErrorCategory] = ErrorCategory.ERROR
 
 
+class AerologWarning(UserWarning):
+    """Root of all warnings of this package: the work goes on, with less than was asked for.
+
+    Commands print each text once, as a line on standard error.
+    """
+
+
 class _ReferenceError(AerologError, ValueError):
     """An error whose text a driver or archive sends to its client as the reference words it.
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from aerolog.catalog.decoders import Decoder
 
-_SCANNED = (*PLACE_COLUMNS, "payload")
+_TIME = "record_time"
+#: What the decoding needs; times of rows are made only where they are wanted.
+_SCANNED = (*(name for name in PLACE_COLUMNS if name != _TIME), "payload")
 
 
 class DecodedDataset(LazyDataset):
@@ -74,10 +76,12 @@ class DecodedDataset(LazyDataset):
         pyarrow = require("pyarrow", "decoding messages")
         schema = pyarrow.schema([self.schema.field(name) for name in columns])
         scanned = (*_SCANNED, ARCHIVE_COLUMN) if self._archives else _SCANNED
-        for batch in self._frames.read(scanned, bounds, **options):
+        timed = _TIME in columns
+        for batch in self._frames.read((*scanned, _TIME) if timed else scanned, bounds, **options):
             if not batch.num_rows:
                 continue
-            for both in decoded_batches([batch], self._decoder):
+            whole = batch if timed else self._untimed(batch)
+            for both in decoded_batches([whole], self._decoder):
                 part = both[self._rejects]
                 arrays = [
                     # A batch is of one recording.
@@ -87,3 +91,10 @@ class DecodedDataset(LazyDataset):
                     for name in columns
                 ]
                 yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _untimed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch with a column of no times, which nobody wants and the decoding passes on."""
+        pyarrow = require("pyarrow", "decoding messages")
+        nulls = pyarrow.nulls(batch.num_rows, self._frames.schema.field(_TIME).type)
+        names = [*batch.schema.names, _TIME]
+        return pyarrow.RecordBatch.from_arrays([*batch.columns, nulls], names)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import warnings
 from array import array
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -9,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from aerolog.archive.time_index import SOURCE_DESCRIPTOR, TimeIndex
 from aerolog.catalog.arrow.row_times import carried_times, first_positions, settle, to_microseconds
 from aerolog.catalog.extras import require
-from aerolog.catalog.times import FROM_INDEX, TimeRange, TimeSource
+from aerolog.catalog.locations import without_secrets
+from aerolog.catalog.times import FROM_INDEX, MissingTimesWarning, TimeRange, TimeSource
 from aerolog.transport.concurrent.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -111,12 +114,40 @@ UNINDEXED: Final = SettledTimes()
 
 
 def index_of(recording: Recording) -> TimeIndex | None:
-    """The time index of a recording, None when it has none that can be used."""
+    """The time index of a recording, None when it has none that can be used.
+
+    Rows that have no times for that reason are told with a `MissingTimesWarning`.
+    """
     index = TimeIndex.of(recording)
     if index.source == SOURCE_DESCRIPTOR or not index.entries:
         index.close()
+        if recording.start_position < recording.end_position:
+            warn_of_missing_times(recording.recording_id, recording.folder.path, index.problems)
         return None
     return index
+
+
+def warn_of_missing_times(
+    recording_id: int, place: str | None = None, problems: Sequence[str] = ()
+) -> None:
+    """Say that rows of a recording have no times, with a `MissingTimesWarning`.
+
+    Args:
+        recording_id: the recording's id.
+        place: where its folder is, None where only its archive knows.
+        problems: what is wrong with its time index, nothing where there is none.
+    """
+    where = "" if place is None else f" of {without_secrets(place)}"
+    folder = "DIR" if place is None or "://" in place else shlex.quote(place)
+    why = f" that can be used ({problems[0]})" if problems else ""
+    warnings.warn(
+        f"recording {recording_id}{where} has no time index{why}: record_time is null in its rows,"
+        " and a range of time takes all of it or nothing; `aerolog recordings times"
+        f" {recording_id} --archive-dir {folder} --rebuild` makes an index, and the time source"
+        " says where else times are, or none",
+        MissingTimesWarning,
+        stacklevel=2,
+    )
 
 
 def settled_times(

@@ -21,6 +21,7 @@ from aerolog.tools.command_line.exit_codes import (
 )
 from aerolog.tools.command_line.help import HouseGroup
 from aerolog.tools.command_line.missing_pages import last_missing, missing_since
+from aerolog.tools.command_line.warning_lines import warning_lines
 from aerolog.tools.terminal.console import remark
 from aerolog.transport.errors import AerologError, MissingExtraError
 
@@ -74,7 +75,8 @@ def ending(work: Callable[[], Any], *, debug: bool = False) -> int:
     """Does a command's work, tells how it ended, and returns its exit code."""
     missing_before = last_missing()
     try:
-        result = work()
+        with warning_lines():
+            result = work()
     except typer.Exit as stop:
         if not stop.exit_code and (missing := missing_since(missing_before)):
             return _fail(missing, EXIT_FAILED)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.format.archive_folder import Message
-from aerolog.catalog.arrow.record_times import UNINDEXED, RowTimes, SettledTimes
+from aerolog.catalog.arrow.record_times import (
+    UNINDEXED,
+    RowTimes,
+    SettledTimes,
+    warn_of_missing_times,
+)
 from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.extras import require
 from aerolog.catalog.times import FROM_INDEX, TimeSource
@@ -141,11 +147,14 @@ class ReplayedRecording:
         return self._fetched
 
     def _fetch(self) -> TimeIndex | None:
-        try:
+        index = None
+        with suppress(TimeIndexUnavailableError):
             index = self._archive.time_index(self.descriptor.recording_id)
-        except TimeIndexUnavailableError:
-            return None
-        return index if index.entries else None
+        if index is not None and index.entries:
+            return index
+        if self.start_position < self.end_position:
+            warn_of_missing_times(self.descriptor.recording_id)
+        return None
 
     def batches(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import warnings
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from aerolog.archive.time_index import TimeIndex
 from aerolog.catalog import open_recording
 from aerolog.catalog.arrow.record_times import LAG_NS_MAX, SettledTimes, index_of, settled_times
 from aerolog.catalog.arrow.row_times import carried_times, first_positions, settle, to_microseconds
-from aerolog.catalog.times import TimeSource, epoch_us
+from aerolog.catalog.times import MissingTimesWarning, TimeSource, epoch_us
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.errors import ConfigurationError, FileFormatError
@@ -60,6 +61,45 @@ def test_rows_have_times_between_the_entries_around_them(tmp_path: Path) -> None
 def test_a_recording_without_an_index_has_rows_without_times(tmp_path: Path) -> None:
     made(tmp_path)
     assert set(times(tmp_path)) == {None}
+
+
+def test_rows_without_times_are_told_with_the_recording_and_the_remedy(tmp_path: Path) -> None:
+    made(tmp_path)
+    with pytest.warns(MissingTimesWarning) as told:
+        times(tmp_path)
+        times(tmp_path, since=START)
+    text = (
+        f"recording 0 of {tmp_path} has no time index: record_time is null in its rows, and a range"
+        " of time takes all of it or nothing; `aerolog recordings times 0 --archive-dir"
+        f" {tmp_path} --rebuild` makes an index, and the time source says where else times are, or"
+        " none"
+    )
+    assert {str(one.message) for one in told} == {text}
+
+
+def test_a_damaged_index_is_told(tmp_path: Path) -> None:
+    end = made(tmp_path)
+    path = Path(write_time_index(tmp_path, 0, [(START_NS, 0), (START_NS + 5, end)]))
+    path.write_bytes(b"\xff" * len(path.read_bytes()))
+    with pytest.warns(
+        MissingTimesWarning, match=r"recording 0 of .* has no time index that can be"
+    ):
+        assert set(times(tmp_path)) == {None}
+
+
+def test_nothing_is_told_where_no_times_are_asked_for_or_all_are_there(tmp_path: Path) -> None:
+    end = made(tmp_path)
+    made(tmp_path, count=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MissingTimesWarning)
+        with open_recording(tmp_path, 0) as recording:
+            recording.to_arrow(columns=("position", "payload"))
+        times(tmp_path, time_source="none")
+        times(tmp_path, time_source="reserved")
+        with open_recording(tmp_path, 1) as recording:
+            assert recording.to_arrow().num_rows == 0
+        write_time_index(tmp_path, 0, [(START_NS, 0), (START_NS + 5, end)])
+        times(tmp_path)
 
 
 def test_an_index_of_another_recording_is_none(tmp_path: Path) -> None:

@@ -37,9 +37,8 @@ def test_all_recordings_go_to_folders_and_a_check_says_so(
 ) -> None:
     target = tmp_path / "out"
     to = ("--to", target, "--archive-dir", archive)
-    code, results, err = run(
-        capfd, "--all", *to, "--partition-by", "recording_id,date", "--file-size", "64k"
-    )
+    layout = ("--partition-by", "recording_id,date", "--file-size", "64k", "--time-source", "none")
+    code, results, err = run(capfd, "--all", *to, *layout)
     assert (code, err) == (0, "")
     assert [one["rows"] for one in results] == [1500, 1500]
     assert results[0]["files"] == len(list((target / "recording_id=0").rglob("*.parquet"))) > 1
@@ -53,6 +52,15 @@ def test_all_recordings_go_to_folders_and_a_check_says_so(
     out = capfd.readouterr().out
     assert "0 bytes" in out
     assert "not sound" in out
+
+
+def test_rows_without_times_are_told_once(
+    archive: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(capfd, "1", "--to", tmp_path / "out", "--archive-dir", archive)
+    assert code == 0
+    assert [line.partition(":")[0] for line in err.splitlines()] == ["warning"]
+    assert f"recording 1 of {archive} has no time index: " in err
 
 
 def test_decoded_columns_and_rejects(

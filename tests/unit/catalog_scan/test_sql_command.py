@@ -303,3 +303,22 @@ def test_a_decoder_that_does_not_exist_is_told(prices: Path, capfd) -> None:
     code, _, err = run(capfd, "SELECT 1", "--archive-dir", str(prices), "--decoder", "morse")
     assert code != 0
     assert "morse" in err
+
+
+def test_recordings_without_times_are_told_once_and_not_all_of_them(tmp_path: Path, capfd) -> None:
+    for _ in range(5):
+        builder = RecordingBuilder(stream_id=10)
+        builder.add(b"a word")
+        builder.write(tmp_path)
+    sync = ["catalog", "sync", "--archive-dir", str(tmp_path)]
+    assert main(sync) == 0
+    capfd.readouterr()
+    query = "SELECT count(record_time) FROM frames UNION SELECT count(record_time) FROM frames"
+    code, _, err = run(capfd, query, "--archive-dir", str(tmp_path))
+    lines = err.splitlines()
+    assert code == 0
+    assert [re.sub("has no time index.*", "", line) for line in lines] == [
+        *(f"warning: recording {number} of {tmp_path} " for number in range(3)),
+        "warning: 2 more of this kind",
+    ]
+    assert f"`aerolog recordings times 0 --archive-dir {tmp_path} --rebuild`" in lines[0]
