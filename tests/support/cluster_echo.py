@@ -22,7 +22,7 @@ _COUNT = struct.Struct("<q")
 
 
 class EchoService(ClusteredService):
-    """Sends each message back and counts them; the count is its state.
+    """Sends each message back and counts them, and timers as thousands; the count is its state.
 
     Some messages ask for more: close, count, timer ID MILLIS, cancel ID, offer TEXT, raise,
     and spoil, after which a snapshot fails.
@@ -83,6 +83,7 @@ class EchoService(ClusteredService):
         return True
 
     def on_timer(self, correlation_id: int, timestamp: int) -> None:
+        self.count += 1000
         self.tell_all(b"timer %d" % correlation_id)
 
     def tell_all(self, data: bytes) -> None:

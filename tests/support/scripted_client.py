@@ -99,7 +99,7 @@ class ScriptedClient:
             return
         assert self.cluster is not None
         if verb == "offer":
-            result = self.cluster.offer(words[0].encode())
+            result = self.cluster.offer(" ".join(words).encode())
             say("offered" if result > 0 else f"refused {getattr(result, 'name', result)}")
         elif verb == "uncertain":
             say("uncertain", self.cluster.uncertain_offers)

@@ -124,11 +124,14 @@ def our_node(folder: Path, *settings: str, ingress: str = "aeron:udp") -> Iterat
 
 
 @contextmanager
-def java_service(node: Node, service: str = "ClusterEcho") -> Iterator[ServerProcess]:
+def java_service(
+    node: Node, service: str = "ClusterEcho", service_id: int = 0
+) -> Iterator[ServerProcess]:
     """A container of the reference's with a service of a class that peers or samples have."""
     command = toolchain().command(
-        "ClusterContainer", str(node.folder), node.aeron_dir, service, properties={}
-    )
+        "ClusterContainer", str(node.folder), node.aeron_dir, service,
+        properties={"aeron.cluster.service.id": str(service_id)},
+    )  # fmt: skip
     container = ServerProcess("java-service", command)
     try:
         container.wait_line("ready")

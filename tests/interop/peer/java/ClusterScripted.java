@@ -54,7 +54,7 @@ public final class ClusterScripted implements EgressListener
             }
             if (null != command)
             {
-                execute(command.split(" "));
+                execute(command);
             }
             if (null != cluster)
             {
@@ -87,15 +87,16 @@ public final class ClusterScripted implements EgressListener
         commands.add(END);
     }
 
-    private void execute(final String[] words)
+    private void execute(final String command)
     {
+        final String[] words = command.split(" ");
         switch (words[0])
         {
             case "connect":
                 connect(words);
                 break;
             case "offer":
-                final byte[] text = words[1].getBytes(StandardCharsets.UTF_8);
+                final byte[] text = command.substring("offer ".length()).getBytes(StandardCharsets.UTF_8);
                 final long result = cluster.offer(new UnsafeBuffer(text), 0, text.length);
                 System.out.println(result > 0 ? "offered" : "refused " + Publication.errorString(result));
                 break;
