@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_closed_streams()
     missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
     if missing and arguments != ["--version"]:
         sys.stderr.write(
@@ -62,6 +64,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"aerolog: standard output: {error.strerror}\n")
         return EXIT_FAILED
     return code
+
+
+def _open_closed_streams() -> None:
+    """Give a process that was started without a standard stream an empty one in its place.
+
+    Files that the command opens would get the descriptor otherwise.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
 
 
 def _run(arguments: list[str]) -> int:

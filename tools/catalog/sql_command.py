@@ -1,6 +1,5 @@
 """Asking a catalog and its recordings in SQL: ``sql``."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
     from aerolog.catalog.duckdb import CatalogQueries
 
+#: Characters of a query from standard input, as of job files.
+_QUERY_MAX = 1024 * 1024
 #: What Arrow raises for values that no type of Python holds.
 _OUT_OF_RANGE = (ArithmeticError, ValueError)
 
@@ -63,8 +64,9 @@ def sql(
     object a line; bytes that are no text are in base64.
     """
     from aerolog.catalog.duckdb import CatalogQueries
+    from aerolog.tools.terminal.standard_input import stdin_text
 
-    text = sys.stdin.read() if query == "-" else query
+    text = stdin_text(_QUERY_MAX) if query == "-" else query
     with (
         open_catalog(catalog) as opened,
         CatalogQueries(

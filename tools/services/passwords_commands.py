@@ -31,12 +31,11 @@ StdinOption = Annotated[
 
 
 def _password(user: str, stdin: bool, *, twice: bool) -> str:
-    import sys
-
-    from aerolog.tools.connection.credentials import ask_password
+    from aerolog.tools.connection.credentials import PASSWORD_LINE_MAX, ask_password
+    from aerolog.tools.terminal.standard_input import stdin_line
 
     if stdin:
-        return sys.stdin.readline().rstrip("\r\n")
+        return stdin_line(PASSWORD_LINE_MAX)
     return ask_password(f"Password of {user}", twice=twice)
 
 

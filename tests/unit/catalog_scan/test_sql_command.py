@@ -99,6 +99,24 @@ def test_a_query_may_come_from_stdin(archive: Path, capfd, monkeypatch) -> None:
     assert (code, json.loads(out)) == (0, {"stream_id": 10})
 
 
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"SELECT 1" + b" " * 1024 * 1024, "longer than 1048576 characters"),
+        (b"SELECT '\xff'", "no text"),
+    ],
+)
+def test_standard_input_is_bounded_text(
+    archive: Path, capfd, monkeypatch, content: bytes, reason: str
+) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", stdin)
+    code, out, err = run(capfd, "-", "--archive-dir", str(archive))
+    assert (code, out) == (1, "")
+    assert f"standard input is {reason}" in err
+    assert stdin.buffer.tell() <= 2 * 1024 * 1024  # not read to its end, which there may not be
+
+
 def test_what_is_wrong_is_a_line_on_stderr(archive: Path, capfd) -> None:
     for query, text in (
         ("SELECT * FROM read_text('/etc/hostname')", "file system operations are disabled"),

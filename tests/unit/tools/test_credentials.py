@@ -146,3 +146,12 @@ def test_a_new_key_is_a_line_of_a_file_of_keys(
 
     assert isinstance(found, HmacCredentials)
     assert len(found.key) == 32
+
+
+def test_a_password_s_line_from_standard_input_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "users"
+    assert passwords(monkeypatch, "set", file, "ann", "--stdin", stdin="x" * 70_000) == 1
+    assert "standard input is longer than 65536 characters" in capsys.readouterr().err
+    assert not file.exists()

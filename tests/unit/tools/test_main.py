@@ -218,3 +218,26 @@ def test_a_wrong_environment_value_is_usage(
     assert main(["recordings", "list"]) == 2
 
     assert "AERON_ARCHIVE_CONTROL_STREAM_ID" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closed", "code"),
+    [
+        ("--version", ">&-", 0),
+        ("recordings list --archive-dir .", ">&- 2>&-", 1),
+        ("passwords set users ann", "<&-", 2),
+        ("retention apply --everything --max-age 1s", "<&-", 2),
+        ("top", "<&-", 1),
+    ],
+)
+def test_a_standard_stream_may_be_closed(
+    tmp_path: Path, arguments: str, closed: str, code: int
+) -> None:
+    ran = subprocess.run(
+        ["bash", "-c", f'"{sys.executable}" -m aerolog.tools.main {arguments} {closed}'],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ran.returncode, b"Traceback" in ran.stderr) == (code, False), ran.stderr
