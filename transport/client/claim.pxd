@@ -12,6 +12,7 @@ cdef class BufferClaim:
     cdef Py_ssize_t _exports
     cdef object _buffer
     cdef bytearray _staged        # what commit copies in, for arrays
+    cdef public object on_commit
     cdef int _require_open(self) except -1
     cdef int _finish(self) except -1
 

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -8,6 +9,7 @@ class BufferClaim:
     def buffer(self) -> memoryview: ...
     reserved_value: int
     flags: int
+    on_commit: Callable[[], object] | None
 
     def as_array(self, dtype: Any) -> Any: ...
     def commit(self) -> None: ...

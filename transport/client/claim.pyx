@@ -2,6 +2,7 @@
 
 import importlib
 
+cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -18,12 +19,17 @@ from aerolog.transport.protocol.frames cimport FLAGS_OFFSET, RESERVED_VALUE_OFFS
 from aerolog.transport.client.status import OfferStatus
 
 
+# A claim and the view of its buffer refer to each other; cleared first, it would not be aborted.
+@cython.no_gc_clear
 cdef class BufferClaim:
     """A claimed frame: fill ``buffer``, then commit or abort; made by ``try_claim``.
 
     As a context manager it commits at the end of the block and aborts when the block raises. An
     aborted claim becomes padding, which subscribers skip. Finish it within the driver's
     publication unblock timeout (15 s by default): subscribers wait for it until then.
+
+    Attributes:
+        on_commit: called once the message is published; None for nothing.
     """
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
@@ -114,6 +120,8 @@ cdef class BufferClaim:
             memcpy(self._claim.payload, PyByteArray_AS_STRING(self._staged), self._claim.length)
             self._staged = None
         commit_claim(&self._claim)
+        if self.on_commit is not None:
+            self.on_commit()
 
     def abort(self):
         """Abandon the message; its room becomes padding."""

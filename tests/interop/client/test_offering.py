@@ -1,6 +1,7 @@
 """Every way to publish, on both drivers."""
 
 import array
+import gc
 import os
 import subprocess
 import sys
@@ -181,6 +182,20 @@ def test_a_claim_that_is_dropped_is_aborted(stream):
     stream.publication.try_claim(10)
     stream.publication.offer(b"next")
     assert stream.take(1) == [b"next"]
+    # A view of its buffer refers to the claim, so that both are the garbage collector's.
+    stream.publication.try_claim(10).buffer[:] = bytes(10)
+    gc.collect()
+    stream.publication.offer(b"third")
+    assert stream.take(1) == [b"third"]
+
+
+def test_a_claim_says_when_it_is_committed(stream):
+    said = []
+    for end in ("commit", "abort"):
+        claim = stream.publication.try_claim(4)
+        claim.on_commit = lambda end=end: said.append(end)
+        getattr(claim, end)()
+    assert said == ["commit"]
 
 
 def test_batches_stop_where_there_is_no_room_and_go_on_there(stream):
