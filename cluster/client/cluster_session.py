@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster.client.egress_batch import EgressReader
@@ -143,15 +144,23 @@ class ClusterSession:
     def try_claim(self, length: int) -> BufferClaim | OfferStatus:
         """Claim room for a message of ``length`` bytes behind the session's header.
 
-        The claim's buffer has the header, which is filled in, in its first 32 bytes.
+        The claim's buffer has the header, which is filled in, in its first 32 bytes. It counts as
+        an offer once it is committed.
         """
         if self.state is not ClientState.CONNECTED:
             return self._refusal()
         claim = self.publication.try_claim(SESSION_HEADER_LENGTH + length)
         if claim:
             claim.buffer[:SESSION_HEADER_LENGTH] = self._header
-            self._offered += 1
+            claim.on_commit = partial(self._on_commit, self.publication)
         return claim
+
+    def _on_commit(self, publication: Ingress) -> None:
+        """Count a claim; one that is committed late went to a leader that was lost meanwhile."""
+        if publication is self.publication and self.state is ClientState.CONNECTED:
+            self._offered += 1
+        else:
+            self.uncertain += 1
 
     def keep_alive(self) -> bool:
         """Say that the client is there; returns whether the leader's ingress took it."""

@@ -33,6 +33,7 @@ M = TypeVar("M", bound=Message)
 INGRESS_STREAM = 101
 SESSION_ID = 7
 TERM = 3
+HEARTBEAT_NS = 10_000_000_000
 #: Of the driver: small and quick.
 SETTINGS = (
     "aeron.threading.mode=SHARED",
@@ -127,7 +128,7 @@ class ScriptedMember:
             "correlation_id": self.request.correlation_id,
             "leadership_term_id": self.term,
             "leader_member_id": self.member,
-            "leader_heartbeat_timeout_ns": 10_000_000_000,
+            "leader_heartbeat_timeout_ns": HEARTBEAT_NS,
             **others,
         }
         self.say(SessionEvent(code=code, detail=detail, **values))
@@ -168,13 +169,15 @@ class ScriptedMember:
 
 
 @contextmanager
-def scripted_session(aeron: Aeron, **options: Any) -> Iterator[tuple[AeronCluster, ScriptedMember]]:
+def scripted_session(
+    aeron: Aeron, *, heartbeat_ns: int = HEARTBEAT_NS, **options: Any
+) -> Iterator[tuple[AeronCluster, ScriptedMember]]:
     """A client's session with a member over IPC, both in this process."""
     with ScriptedMember(aeron, 0, "aeron:ipc") as member:
         with ThreadPoolExecutor(1) as pool:
             connecting = pool.submit(AeronCluster, aeron, **{**CHANNELS, **options})
             member.await_connect()
-            member.event(EventCode.OK)
+            member.event(EventCode.OK, leader_heartbeat_timeout_ns=heartbeat_ns)
             cluster = connecting.result(10)
         with cluster:
             yield cluster, member
