@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import sys
-import time
 from typing import TYPE_CHECKING
 
 from aerolog.archive.format.catalog_file import CatalogFile
@@ -13,6 +12,7 @@ from aerolog.archive.format.crash_repair import finish_interrupted
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.archive.service import properties as p
+from aerolog.archive.service.component import Component
 from aerolog.archive.service.conductor.conductor import ArchiveConductor
 from aerolog.archive.service.context import ArchiveContext
 from aerolog.archive.service.counters import ArchiveCounters
@@ -21,30 +21,27 @@ from aerolog.archive.service.recorder.recorder import Recorder
 from aerolog.archive.service.recorder.segment_files import SegmentFiles
 from aerolog.archive.service.recorder.time_indexes import Times
 from aerolog.archive.service.replayer.replayer import Replayer
-from aerolog.archive.service.reporter import Reporter
 from aerolog.archive.service.security.suppliers import authenticator_of, authorisation_of
 from aerolog.archive.service.session_table import Doorbell, SessionTable
 from aerolog.archive.service.verifier.verifier import verifier_of
-from aerolog.transport.client.aeron import Aeron
-from aerolog.transport.client.options import default_aeron_dir
-from aerolog.transport.concurrent.agent_runner import AgentInvoker, AgentRunner
-from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.concurrent.agent_runner import AgentInvoker
 from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
-from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
-from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.archive.format.checksum import Checksum
     from aerolog.archive.service.event_log import NoArchiveEvents
+    from aerolog.archive.service.reporter import Reporter
     from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
+    from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.publication import ExclusivePublication
     from aerolog.transport.concurrent.agent import Agent
-    from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
+    from aerolog.transport.concurrent.agent_runner import AgentRunner, DutyCycleTracker
+    from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.sources import Properties
 
 # How long the thread of segment files and verification sleeps when there is nothing to do;
@@ -52,7 +49,7 @@ if TYPE_CHECKING:
 SEGMENTS_SLEEP = "2ms"
 
 
-class Archive(Resource):
+class Archive(Component):
     """An archive in this process. It runs from its construction until ``close``.
 
     It is a context manager, and ``close`` is idempotent. In INVOKER mode it has no thread and its
@@ -107,12 +104,9 @@ class Archive(Resource):
                 "an embedded driver without a thread needs an archive in threading mode INVOKER"
             )
         config.settings.report()
-        self._closed = False
-        self._fatal: BaseException | None = None
-        self._on_fatal = on_fatal
-        self._clock = clock or SystemClock()
-        self._files: FileSystem = file_system or RealFileSystem()
-        self._aeron_dir = config[p.AERON_DIR] or default_aeron_dir()
+        super().__init__(
+            config[p.AERON_DIR], config[p.DRIVER_TIMEOUT], clock, file_system, on_fatal
+        )
         self._driver_invoker = driver_invoker
         self._driver_bell = driver_bell
         self._random = random_source or random.SystemRandom()
@@ -126,9 +120,6 @@ class Archive(Resource):
             clock=self._clock,
             file_page_size=page_size,
         )
-        if self._mark_file.saved_errors is not None:
-            sys.stderr.write(f"WARNING: existing errors saved to: {self._mark_file.saved_errors}\n")
-        self._aeron: Aeron | None = None
         self._counters: ArchiveCounters | None = None
         self._catalog: CatalogFile | None = None
         self._in_order = not self._mark_file.after_crash
@@ -160,13 +151,7 @@ class Archive(Resource):
 
     def _identity(self) -> tuple[int, int]:
         """Return the archive id, by default from the driver, and the driver's page size."""
-        cnc = CncFile.connect(
-            self._aeron_dir,
-            timeout_ms=self.config[p.DRIVER_TIMEOUT],
-            file_system=self._files,
-            clock=self._clock,
-            sleep=self._sleep,
-        )
+        cnc = self._driver_files()
         archive_id: int = self.config[p.ARCHIVE_ID]
         if archive_id == -1:
             archive_id = cnc.to_driver.next_correlation_id()
@@ -174,7 +159,7 @@ class Archive(Resource):
 
     def _sleep(self, seconds: float) -> None:
         if self._driver_invoker is None:
-            time.sleep(seconds)
+            super()._sleep(seconds)
         else:
             self._driver_invoker()
 
@@ -202,28 +187,20 @@ class Archive(Resource):
         count_error: Callable[[], object] | None,
     ) -> None:
         config = self.config
-        reporter = Reporter(self._mark_file.error_log(), self._event_log)
+        reporter = self._report_in(self._mark_file, self._event_log)
         # This comes before the client exists, because recovery does not run the client and may
         # take longer than the timeouts of driver and client.
         catalog = self._open_catalog(reporter)
         catalog.on_resized = self._event_log.catalog_resized
-        self._aeron = aeron = Aeron(
-            self._aeron_dir,
-            driver_timeout=config[p.DRIVER_TIMEOUT] / 1000,
+        aeron = self._connect(
             name=f"archive archiveId={self.archive_id}",
-            on_error=reporter.error,
-            invoker=True,
             driver_invoker=self._driver_invoker,
             driver_bell=self._driver_bell,
-            clock=self._clock,
-            file_system=self._files,
         )
         counters = ArchiveCounters(aeron, config, self.archive_id, own_errors=count_error is None)
         self._counters = counters
         if counters.errors is not None:
-            errors = counters.errors
-            # The driver has ended the client, whose counters no longer exist.
-            reporter.count_with(lambda: None if errors.closed else errors.add(1))
+            reporter.count_in(counters.errors)
         elif count_error is not None:
             reporter.count_with(count_error)
         doorbell = Doorbell()
@@ -304,7 +281,7 @@ class Archive(Resource):
             recorder_table,
             replayer_table,
             before_close=self._end_agents,
-            on_fatal=self._lost_driver,
+            on_fatal=self._fail,
         )
         sync_folder = config.catalog_sync_level > 0 and config[p.FILE_SYNC_LEVEL] > 0
         self._segments = self._segment_files(sync_folder)
@@ -375,14 +352,19 @@ class Archive(Resource):
                 )
             ]
         idle = config[p.IDLE_STRATEGY]
-        beside = [] if self._verifier is None else [self._beside(context, self._verifier)]
+        beside = [] if self._verifier is None else [self._beside(self._verifier)]
         if mode == "SHARED":
-            shared = self._runner(context, agents, idle)
+            shared = self._measured(context, agents, idle)
             context.doorbell.wakes(shared.idle_strategy)
             return [shared, *beside]
-        recorder = self._runner(context, [self._recorder], config[p.RECORDER_IDLE_STRATEGY] or idle)
-        replayer = self._runner(context, [self._replayer], config[p.REPLAYER_IDLE_STRATEGY] or idle)
-        conductor = self._runner(context, [self._conductor], idle)
+        recorder, replayer, conductor = (
+            self._measured(context, [agent], config[prop] or idle)
+            for agent, prop in (
+                (self._recorder, p.RECORDER_IDLE_STRATEGY),
+                (self._replayer, p.REPLAYER_IDLE_STRATEGY),
+                (self._conductor, p.IDLE_STRATEGY),
+            )
+        )
         # An agent that hands something to another thread ends that thread's park.
         self._recorder.table.wakes(recorder.idle_strategy)
         self._replayer.table.wakes(replayer.idle_strategy)
@@ -390,29 +372,17 @@ class Archive(Resource):
         runners: list[AgentInvoker] = [recorder, replayer, conductor]
         # Segment files and time indexes share a thread, because nothing waits for either.
         made = [] if self._segments is None else [self._segments]
-        runners.append(self._beside(context, *made, context.times))
+        runners.append(self._beside(*made, context.times))
         return [*runners, *beside]
 
-    def _beside(self, context: ArchiveContext, *agents: Agent) -> AgentRunner:
+    def _beside(self, *agents: Agent) -> AgentRunner:
         """Return a runner, with its own thread, for agents that no other agent waits for."""
-        return AgentRunner(
-            list(agents),
-            idle_strategy("sleep-ns", SEGMENTS_SLEEP),
-            name=agents[0].role_name,
-            clock=self._clock,
-            error_handler=context.reporter.error,
-        )
+        return self._runner(agents, idle_strategy("sleep-ns", SEGMENTS_SLEEP))
 
-    def _runner(self, context: ArchiveContext, agents: list[Agent], idle: str) -> AgentRunner:
-        name = agents[0].role_name
-        return AgentRunner(
-            agents,
-            idle_strategy(idle),
-            name=name,
-            clock=self._clock,
-            error_handler=context.reporter.error,
-            trackers=[self._tracker(context, name)] + [None] * (len(agents) - 1),
-        )
+    def _measured(self, context: ArchiveContext, agents: list[Agent], idle: str) -> AgentRunner:
+        """Return a runner whose first agent's duty cycles are shown in counters."""
+        tracker = self._tracker(context, agents[0].role_name)
+        return self._runner(agents, idle_strategy(idle), tracker)
 
     def _tracker(self, context: ArchiveContext, name: str) -> DutyCycleTracker:
         maximum, exceeded = context.counters.trackers[name]
@@ -436,11 +406,6 @@ class Archive(Resource):
         return self.config.archive_dir
 
     @property
-    def aeron_dir(self) -> str:
-        """The driver's directory."""
-        return self._aeron_dir
-
-    @property
     def local_control_channel(self) -> str:
         """The channel on which clients of the same driver send their requests."""
         channel: str = self.config[p.LOCAL_CONTROL_CHANNEL]
@@ -450,11 +415,6 @@ class Archive(Resource):
     def control_channel(self) -> str | None:
         """The channel for clients of other drivers, with the port in use; None without one."""
         return self._conductor.control_channel
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the archive was closed or has lost its driver."""
-        return self._closed or self._fatal is not None
 
     def wake(self) -> None:
         """Make the conductor look for messages of the driver at once; callable from any thread."""
@@ -478,7 +438,7 @@ class Archive(Resource):
         if self.is_closed:
             raise ResourceClosedError(
                 f"the archive of {self.archive_dir} is closed"
-            ) from self._fatal
+            ) from self.failure
         return self.runners[0].invoke()
 
     def _end_agents(self) -> None:
@@ -486,17 +446,9 @@ class Archive(Resource):
         self._recorder.end_all()
         self._replayer.end_all()
 
-    def _lost_driver(self, reason: BaseException) -> None:
-        self._fatal = reason
-        if self._on_fatal is not None:
-            self._on_fatal(reason)
-
     def close(self) -> None:
         """End all recordings and replays, notify the clients and leave the folder in order."""
-        if self._closed:
-            return
-        self._closed = True
-        self._close_parts()
+        super().close()
 
     def abandon(self) -> None:
         """Stop without closing anything, as a killed process does; for simulations."""

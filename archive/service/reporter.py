@@ -1,4 +1,4 @@
-"""Reports the archive's errors to the mark file's error log, the error counter and the operator."""
+"""Reports a component's errors to the mark file's error log, the error counter and the operator."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from aerolog.archive.service.event_log import NoArchiveEvents
+    from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.memory.error_log import DistinctErrorLog
 
 _LOG = logging.getLogger("aerolog.archive")
@@ -25,7 +26,7 @@ class ArchiveEvent(AerologError):  # noqa: N818 - it is none
 
 
 class Reporter:
-    """Takes errors from any thread of the archive.
+    """Takes errors from any thread of an archive, or of a part of a cluster.
 
     Args:
         error_log: the error log in the mark file.
@@ -51,6 +52,10 @@ class Reporter:
                 increment()
             self._uncounted = 0
 
+    def count_in(self, errors: Counter) -> None:
+        """Count errors in a counter, for as long as there is one: a lost driver takes it along."""
+        self.count_with(lambda: None if errors.closed else errors.add(1))
+
     def error(self, error: BaseException, identity: Hashable | None = None) -> None:
         """Log an error, count it and report it to the operator.
 
@@ -61,12 +66,12 @@ class Reporter:
         with self._lock:
             if not self._error_log.record_exception(error, identity) and not self._is_full:
                 self._is_full = True
-                _LOG.warning("the archive's error log is full; first left out: %s", error)
+                _LOG.warning("the error log of the mark file is full; first left out: %s", error)
             if self._increment is None:
                 self._uncounted += 1
             else:
                 self._increment()
-        _LOG.debug("archive error", exc_info=error)
+        _LOG.debug("error", exc_info=error)
 
     def event(self, text: str, identity: Hashable | None = None) -> None:
         """Record a warning as the reference does: as an error of a class of its own.

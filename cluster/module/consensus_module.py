@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
 from typing import TYPE_CHECKING
 
 from aerolog.archive.client.aeron_archive import SteppedArchive
-from aerolog.archive.service.reporter import Reporter
+from aerolog.archive.service.component import Component
 from aerolog.archive.service.session_table import Doorbell
 from aerolog.cluster.counter_types import ModuleState
 from aerolog.cluster.files import ClusterMarkFile, NodeStateFile, RecordingLog
@@ -19,25 +17,21 @@ from aerolog.cluster.module.event_log import NO_EVENTS, cluster_events
 from aerolog.cluster.module.module_agent import ModuleAgent
 from aerolog.cluster.module.module_context import ModuleContext
 from aerolog.cluster.protocol import NULL_VALUE, ClusterComponentType, MarkFileHeader
-from aerolog.transport.client.aeron import Aeron
-from aerolog.transport.client.options import default_aeron_dir
-from aerolog.transport.concurrent.agent_runner import AgentRunner
-from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.memory.cnc import CncFile
-from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
-from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
+    from aerolog.transport.concurrent.agent_runner import AgentRunner
+    from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.sources import Properties
+    from aerolog.transport.memory.filesystem import FileSystem
 
 
-class ConsensusModule(Resource):
+class ConsensusModule(Component):
     """A node's consensus module, with a thread of its own, until ``close``.
 
     It needs a driver and an archive of that driver, and services that run in containers. This
@@ -85,13 +79,10 @@ class ConsensusModule(Resource):
             raise ConfigurationError(
                 f"{len(config.members)} members: this version runs clusters of one member"
             )
-        self._clock = clock or SystemClock()
-        self._files: FileSystem = file_system or RealFileSystem()
-        self._aeron_dir = config[p.AERON_DIR] or default_aeron_dir()
-        self._on_fatal = on_fatal
+        super().__init__(
+            config[p.AERON_DIR], config[p.DRIVER_TIMEOUT], clock, file_system, on_fatal
+        )
         self._on_terminated = on_terminated
-        self._closed = False
-        self.failure: BaseException | None = None
         for folder in (config.cluster_dir, config.mark_file_dir, config.services_dir):
             self._files.make_dirs(folder)
         self._mark_file = ClusterMarkFile.claim(
@@ -100,14 +91,11 @@ class ConsensusModule(Resource):
             mark_dir=config.mark_file_dir,
             files=self._files,
             clock=self._clock,
-            file_page_size=self._page_size(),
+            file_page_size=self._driver_files().header.file_page_size,
         )
-        if self._mark_file.saved_errors is not None:
-            sys.stderr.write(f"WARNING: existing errors saved to: {self._mark_file.saved_errors}\n")
-        self._aeron: Aeron | None = None
         self._counters: ModuleCounters | None = None
         self._recording_log: RecordingLog | None = None
-        self._runner: AgentRunner | None = None
+        self._thread: AgentRunner | None = None
         self._events = NO_EVENTS
         try:
             self._events = cluster_events(config.settings, self._clock, config.member.member_id)
@@ -116,17 +104,6 @@ class ConsensusModule(Resource):
             self._close_parts()
             self._mark_file.failed_start()
             raise
-
-    def _page_size(self) -> int:
-        """Return the page size of the driver's files, for which the driver must run."""
-        cnc = CncFile.connect(
-            self._aeron_dir,
-            timeout_ms=self.config[p.DRIVER_TIMEOUT],
-            file_system=self._files,
-            clock=self._clock,
-            sleep=time.sleep,
-        )
-        return cnc.header.file_page_size
 
     def _mark_header(self) -> MarkFileHeader:
         config = self.config
@@ -165,17 +142,10 @@ class ConsensusModule(Resource):
         self._recording_log = RecordingLog(
             config.cluster_dir, create=True, sync_level=level, files=self._files
         )
-        reporter = Reporter(self._mark_file.error_log())
-        self._aeron = aeron = Aeron(
-            self._aeron_dir,
-            driver_timeout=config[p.DRIVER_TIMEOUT] / 1000,
-            on_error=reporter.error,
-            invoker=True,
-            clock=self._clock,
-            file_system=self._files,
-        )
+        reporter = self._report_in(self._mark_file)
+        aeron = self._connect()
         self._counters = counters = ModuleCounters(aeron, config)
-        reporter.count_with(lambda: None if counters.errors.closed else counters.errors.add(1))
+        reporter.count_in(counters.errors)
         name = f"consensus-module-{config[p.CLUSTER_ID]}-{config.member.member_id}"
         archive = SteppedArchive(
             aeron,
@@ -206,23 +176,18 @@ class ConsensusModule(Resource):
             on_fatal=self._fail,
             on_terminated=self._terminate,
         )
-        self._runner = AgentRunner(
+        self._thread = self._runner(
             [self._agent],
             idle_strategy(config[p.IDLE_STRATEGY]),
-            name=self._agent.role_name,
-            clock=self._clock,
-            error_handler=reporter.error,
-            trackers=[
-                cycle_tracker(
-                    aeron.conductor.counters,
-                    counters.max_cycle_time.counter_id,
-                    counters.cycle_time_exceeded.counter_id,
-                    config[p.CYCLE_THRESHOLD],
-                )
-            ],
+            cycle_tracker(
+                aeron.conductor.counters,
+                counters.max_cycle_time.counter_id,
+                counters.cycle_time_exceeded.counter_id,
+                config[p.CYCLE_THRESHOLD],
+            ),
         )
         self._mark_file.ready()
-        self._runner.start()
+        self._thread.start()
 
     @property
     def state(self) -> ModuleState:
@@ -234,36 +199,19 @@ class ConsensusModule(Resource):
         """The node's folder, an absolute path."""
         return self.config.cluster_dir
 
-    @property
-    def aeron_dir(self) -> str:
-        """The driver's directory."""
-        return self._aeron_dir
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the module was closed, or cannot go on."""
-        return self._closed or self.failure is not None
-
-    def _fail(self, reason: BaseException) -> None:
-        self.failure = reason
-        if self._on_fatal is not None:
-            self._on_fatal(reason)
-
     def _terminate(self) -> None:
         if self._on_terminated is not None:
             self._on_terminated()
 
     def close(self) -> None:
         """End the module; sessions stay open in the log, as after a crash."""
-        if self._closed:
-            return
-        self._closed = True
-        self._close_parts()
-        self._mark_file.terminated()
+        if not self._closed:
+            super().close()
+            self._mark_file.terminated()
 
     def _close_parts(self) -> None:
-        if self._runner is not None:
-            self._runner.close()
+        if self._thread is not None:
+            self._thread.close()
         if self._counters is not None:
             self._counters.close()
         if self._aeron is not None:

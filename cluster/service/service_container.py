@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aerolog.archive.service.reporter import Reporter
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import ClusterMarkFile, service_mark_name
 from aerolog.cluster.protocol import ClusterComponentType, MarkFileHeader
@@ -15,7 +15,7 @@ from aerolog.cluster.service.options import ServiceContainerOptions
 from aerolog.cluster.service.service_agent import ServiceAgent
 from aerolog.cluster.service.service_counters import ServiceCounters
 from aerolog.transport.client import Aeron
-from aerolog.transport.client.options import LOG, default_aeron_dir
+from aerolog.transport.client.options import default_aeron_dir
 from aerolog.transport.concurrent.agent_runner import AgentRunner, AgentTerminated
 from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
@@ -67,13 +67,12 @@ class ServiceContainer(Resource):
         self.failure: BaseException | None = None
         self._on_error = on_error
         self._on_end = on_end
-        self._lock = threading.Lock()
         self._ended = threading.Event()
         self._counters: ServiceCounters | None = None
         self._runner: AgentRunner | None = None
         self._agent: ServiceAgent | None = None
         self._mark_file = self._claim()
-        self._error_log = self._mark_file.error_log()
+        self._reporter = Reporter(self._mark_file.error_log())
         try:
             self.aeron = Aeron(
                 self.aeron_dir,
@@ -86,6 +85,7 @@ class ServiceContainer(Resource):
             raise
         try:
             self._counters = ServiceCounters(self.aeron, self.options)
+            self._reporter.count_in(self._counters.errors)
             self._agent = ServiceAgent(
                 service, self.options, self.aeron, self._mark_file, self._counters, self._report
             )
@@ -119,7 +119,7 @@ class ServiceContainer(Resource):
         if options.mark_file_dir is not None:
             Path(options.mark_file_dir).mkdir(parents=True, exist_ok=True)
         page_size = CncFile.connect(self.aeron_dir, clock=options.clock).header.file_page_size
-        mark_file = ClusterMarkFile.claim(
+        return ClusterMarkFile.claim(
             folder,
             MarkFileHeader(
                 component_type=ClusterComponentType.CONTAINER,
@@ -145,19 +145,12 @@ class ServiceContainer(Resource):
             clock=options.clock,
             file_page_size=page_size,
         )
-        if mark_file.saved_errors is not None:
-            sys.stderr.write(f"WARNING: existing errors saved to: {mark_file.saved_errors}\n")
-        return mark_file
 
     # -- errors ----------------------------------------------------------------------------------
 
     def _report(self, error: BaseException) -> None:
         """Log an error in the mark file, with its traceback, and count it."""
-        with self._lock:
-            self._error_log.record_exception(error)
-            if self._counters is not None and not self._counters.errors.closed:
-                self._counters.errors.add(1)
-        LOG.debug("service container error", exc_info=error)
+        self._reporter.error(error)
         if self._on_error is not None:
             self._on_error(error)
 

@@ -10,6 +10,7 @@ Archives (spec archive-files 13) and clusters (spec cluster 4) state what is spe
 from __future__ import annotations
 
 import os
+import sys
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
@@ -158,7 +159,8 @@ class MarkFile(Resource, Generic[H]):
     ) -> Self:
         """Claim a folder for an owner that starts; ``ready`` completes the start.
 
-        Errors that an earlier owner left are saved in a file, see ``saved_errors``.
+        Errors that an earlier owner left are saved in a file, see ``saved_errors``, which a line on
+        stderr names.
 
         Args:
             folder: the owner's folder, which exists.
@@ -191,6 +193,8 @@ class MarkFile(Resource, Generic[H]):
             mapped = files.create_mapped(path, length)
         cls._write_header(mapped, encoded)
         _link(str(folder), target, link_name(name), files)
+        if saved is not None:
+            sys.stderr.write(f"WARNING: existing errors saved to: {saved}\n")
         mark = cls(mapped, clock)
         mark.saved_errors = saved
         mark.after_crash = activity != TERMINATED
