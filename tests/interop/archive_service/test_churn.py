@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import signal
 import subprocess
 import sys
-from collections import Counter
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from holdings import Household
 from peer.streams import free_port, wait_until
 
-from aerolog.archive.client import AeronArchive, PersistentSubscription
-from aerolog.transport.client import Aeron, CountersReader, ResponseClient, ResponseServer
+from aerolog.archive.client import AeronArchive, PersistentSubscription, ReplayMerge
+from aerolog.transport.client import Aeron, ResponseClient, ResponseServer
 from aerolog.transport.errors import ArchiveError, RegistrationError
 from aerolog.transport.uri import ChannelUri
 
@@ -29,15 +26,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.interop
 IPC = "aeron:ipc?term-length=64k"
-TERM_LENGTH = 64 * 1024
+TERM_LENGTH, SEGMENT = 64 * 1024, 128 * 1024
 # How many of each kind come in a round, and how many rounds come after the first one.
 FORMS = [
     pytest.param(3, 1, id="short"),
     pytest.param(10, 5, id="long", marks=[pytest.mark.slow, pytest.mark.timeout(600)]),
 ]
 CREDENTIALS = b"admin:admin"
-# A round allocates and frees the same again; what the allocator keeps may still settle a little.
-MEMORY_SLACK_KB = 2048
 ROUNDS, FRAME = 200, 1024  # messages of half the life of a recording, bytes of each
 PROPERTIES = {
     "aeron.client.liveness.timeout": "2s",
@@ -46,7 +41,7 @@ PROPERTIES = {
     "aeron.counters.free.to.reuse.timeout": "100ms",
     "aeron.timer.interval": "100ms",
     "aeron.archive.replay.linger.timeout": "100ms",
-    "aeron.archive.segment.file.length": "128k",
+    "aeron.archive.segment.file.length": str(SEGMENT),
     "aeron.term.buffer.sparse.file": "true",
     "aeron.archive.control.channel.enabled": "true",
     "aeron.archive.control.response.channel": "aeron:udp?endpoint=127.0.0.1:0",
@@ -70,41 +65,6 @@ archive.start_recording("aeron:ipc?term-length=64k", int(sys.argv[2]))
 print("here", flush=True)
 time.sleep(60)
 """
-
-
-@dataclass
-class Holdings:
-    """What a process holds, and what stands in its driver's directory."""
-
-    log_mappings: int
-    mappings: int
-    descriptors: int
-    anonymous_kb: int
-    logs: int
-    counters: int
-
-
-def holdings(server: Server) -> Holdings:
-    """What a server holds now."""
-    process = Path("/proc", str(server.process.pid))
-    maps = process.joinpath("maps").read_text().splitlines()
-    status = process.joinpath("status").read_text()
-    anonymous = re.search(r"RssAnon:\s+(\d+) kB", status)
-    assert anonymous is not None
-    return Holdings(
-        sum("/publications/" in line or "/images/" in line for line in maps),
-        len(maps),
-        len(list(process.joinpath("fd").iterdir())),
-        int(anonymous.group(1)),
-        sum(1 for _ in Path(server.aeron_dir).glob("*/*.logbuffer")),
-        sum(1 for _ in CountersReader(server.aeron_dir).infos()),
-    )
-
-
-def counter_labels(server: Server) -> Counter[str]:
-    """How many counters have which label, but for the names of clients, which come later."""
-    counters = CountersReader(server.aeron_dir).infos()
-    return Counter(c.label.partition(" name=")[0] for c in counters)
 
 
 @contextlib.contextmanager
@@ -328,6 +288,105 @@ def join_a_live_stream(server: Server, stream_id: int) -> None:
         archive.stop_recording_of(publication)
 
 
+def merge_with_a_live_stream(server: Server, stream_id: int) -> None:
+    """A replay that merges with the live stream, and one that is given up on its way."""
+    endpoint = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    tag = 10_000_000 + stream_id
+    with session(server) as (aeron, archive):
+        publication = aeron.add_exclusive_publication(
+            f"aeron:udp?control-mode=manual|tags={tag}|term-length=64k|ssc=true", stream_id
+        )
+        archive.start_recording(f"aeron:udp?tags={tag}", stream_id, auto_stop=True)
+        for _ in range(50):
+            publication.send(bytes(500), timeout=30.0)
+        recordings = lambda: list(archive.recordings(stream_id=stream_id))  # noqa: E731
+        (recording,) = wait_until(recordings, "the recording")
+        publication.add_destination(endpoint)
+        for is_awaited in (False, True):
+            subscription = aeron.add_subscription("aeron:udp?control-mode=manual", stream_id)
+            with ReplayMerge(
+                subscription,
+                archive,
+                recording_id=recording.recording_id,
+                start_position=0,
+                replay_channel="aeron:udp",
+                replay_destination="aeron:udp?endpoint=127.0.0.1:0",
+                live_destination=endpoint,
+                progress_timeout=30,
+            ) as merge:
+                got: list[Message] = []
+
+                def has_come(
+                    merge: ReplayMerge = merge,
+                    got: list[Message] = got,
+                    is_awaited: bool = is_awaited,
+                ) -> bool:
+                    got.extend(merge.poll_messages())
+                    return merge.is_merged if is_awaited else bool(got)
+
+                wait_until(has_come, "the replay to come and to merge")
+            subscription.close()
+
+
+def take_destinations_from_each_other(server: Server, stream_id: int) -> None:
+    """Subscriptions that a publication finds by itself, and destinations that change under way."""
+    control = f"127.0.0.1:{free_port()}"
+    with Aeron(server.aeron_dir, driver_timeout=30) as aeron:
+        publication = aeron.add_publication(
+            f"aeron:udp?control={control}|control-mode=dynamic|term-length=64k", stream_id
+        )
+        channel = f"aeron:udp?endpoint=127.0.0.1:0|control={control}"
+        first = aeron.add_subscription(channel, stream_id)
+        second = aeron.add_subscription("aeron:udp?control-mode=manual", stream_id)
+        for is_last in (False, True):
+            destination = second.add_destination(channel)
+            for subscription in (first, second):  # each is found in its own time
+                wait_until(
+                    lambda: (publication.offer(bytes(3000)), subscription.poll_messages())[1],  # noqa: B023
+                    "a message",
+                )
+            if not is_last:
+                destination.remove()
+                first.close()
+                first = aeron.add_subscription(channel, stream_id)
+                first.wait_connected(30)
+
+
+def move_segments(server: Server, stream_id: int) -> None:
+    """Segments that are detached, attached again, moved to another recording, and deleted."""
+    with session(server) as (aeron, archive):
+        channel, recordings = IPC, []
+        for _ in range(2):
+            archive.start_recording(IPC, stream_id)
+            with aeron.add_exclusive_publication(channel, stream_id) as publication:
+                publication.wait_connected(30, writable=True)
+                begin = publication.position
+                while publication.position < begin + 3 * SEGMENT:
+                    publication.send(bytes(FRAME - 32), timeout=30.0)
+                end = publication.position
+                entry = [*archive.recordings(stream_id=stream_id)][-1]
+                recordings.append(entry.recording_id)
+                wait_until(
+                    lambda: archive.max_recorded_position(recordings[-1]) == end,  # noqa: B023
+                    f"recording {recordings[-1]} to come to {end}",
+                )
+            archive.stop_recording(IPC, stream_id)
+            wait_until(
+                lambda: archive.stop_position(recordings[-1]) == end,  # noqa: B023
+                f"recording {recordings[-1]} to stop at {end}",
+            )
+            begins = (end, entry.initial_term_id, TERM_LENGTH)
+            channel = str(ChannelUri.parse(IPC).with_position(*begins))
+        first, second = recordings
+        archive.detach_segments(first, SEGMENT)
+        assert archive.attach_segments(first) == 1
+        assert archive.migrate_segments(first, second) == 3
+        archive.detach_segments(second, 2 * SEGMENT)
+        assert archive.delete_detached_segments(second) == 2
+        for one in recordings:
+            archive.purge_recording(one)
+
+
 def churn(server: Server, number: int, clients: int) -> None:
     """One round of everything that comes and goes."""
     first = 10_000 * number
@@ -339,34 +398,19 @@ def churn(server: Server, number: int, clients: int) -> None:
         be_refused(server, stream_id + 4000)
         ask_and_answer(server, stream_id + 5000)
         join_a_live_stream(server, stream_id + 6000)
-    be_killed(server, first + 7000)
-
-
-def settled(server: Server, idle: Holdings, labels: Counter[str]) -> Holdings:
-    """What is left when the time of everything that lingers is over."""
-    left: list[object] = []
-
-    def is_quiet() -> bool:
-        now = holdings(server)
-        left[:] = [now, *(counter_labels(server) - labels)]
-        return len(left) == 1 and now.logs == idle.logs
-
-    wait_until(is_quiet, left, 30)
-    return holdings(server)
+        merge_with_a_live_stream(server, stream_id + 7000)
+        take_destinations_from_each_other(server, stream_id + 8000)
+        move_segments(server, stream_id + 9000)
+    be_killed(server, first + 9500)
 
 
 @pytest.mark.parametrize(("clients", "rounds"), FORMS)
 def test_churn_leaves_nothing_behind(start_server, clients: int, rounds: int) -> None:
     control = {"aeron.archive.control.channel": f"aeron:udp?endpoint=127.0.0.1:{free_port()}"}
     server = start_server("ours", "archiving-driver", properties=PROPERTIES | control)
-    labels, idle = counter_labels(server), holdings(server)
+    household = Household(server.aeron_dir, server.process.pid)
     churn(server, 1, clients)  # what is made once and kept is made
-    before = settled(server, idle, labels)
+    before = household.settled()
     for number in range(2, 2 + rounds):
         churn(server, number, clients)
-    after = settled(server, idle, labels)
-    assert after.counters == before.counters
-    assert after.descriptors == before.descriptors, (before, after)
-    assert after.log_mappings == idle.log_mappings, (idle, after)
-    assert after.mappings == before.mappings, (before, after)
-    assert after.anonymous_kb <= before.anonymous_kb + MEMORY_SLACK_KB, (before, after)
+    household.check(before, household.settled())
