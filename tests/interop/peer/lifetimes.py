@@ -42,6 +42,7 @@ def server_starter(running: list[Server], folders: list[Path], archive_root: Pat
         archive_dir: Path | None = None,
         properties: dict[str, str] | None = None,
         prefix: tuple[str, ...] = (),
+        environment: dict[str, str] | None = None,
     ) -> Server:
         if version := version_of(implementation):
             c_reference(version)
@@ -50,7 +51,7 @@ def server_starter(running: list[Server], folders: list[Path], archive_root: Pat
             folders.append(aeron_dir)
         if archive_dir is None and kind != "driver":
             archive_dir = archive_root / f"archive-{next(_dirs)}"
-        spec = ServerSpec(kind, aeron_dir, archive_dir, properties or {}, prefix)
+        spec = ServerSpec(kind, aeron_dir, archive_dir, properties or {}, prefix, environment or {})
         server = start(implementation, spec)
         running.append(server)
         return server

@@ -40,11 +40,17 @@ MODULES = {
 }
 
 
+def variable(name: str) -> str:
+    """The environment's variable for a property."""
+    return name.upper().replace(".", "_")
+
+
 @dataclass
 class ServerSpec:
     """What to start: ``kind`` is driver, archive or archiving-driver.
 
-    ``prefix`` is a command that runs it, for example in another network namespace.
+    ``prefix`` is a command that runs it, for example in another network namespace; ``environment``
+    is added to that of a driver that takes settings from there, as ours and the one in C do.
     """
 
     kind: str
@@ -52,6 +58,7 @@ class ServerSpec:
     archive_dir: Path | None = None
     properties: dict[str, str] = field(default_factory=dict)
     prefix: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
 
     def all_properties(self) -> dict[str, str]:
         """Defaults that keep tests small and quick, then the directories, then the given ones."""
@@ -61,7 +68,10 @@ class ServerSpec:
         if self.kind != "driver":
             assert self.archive_dir is not None, "an archive needs archive_dir"
             merged |= ARCHIVE_DEFAULTS | {"aeron.archive.dir": str(self.archive_dir)}
-        return merged | self.properties
+        merged |= self.properties
+        return {
+            name: value for name, value in merged.items() if variable(name) not in self.environment
+        }
 
 
 @dataclass
@@ -106,7 +116,7 @@ def start_ours(
     process = ServerProcess(
         f"our-{spec.kind}",
         [*spec.prefix, *command],
-        env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})},
+        env={**os.environ, "PYTHONUNBUFFERED": "1", **spec.environment, **(env or {})},
         stop_by_signal=True,
     )
     process.next_line(timeout)
@@ -120,11 +130,11 @@ def start_c(spec: ServerSpec, implementation: str = "c") -> Server:
     """
     assert spec.kind == "driver", "the reference has no archive in C"
     settings = {
-        name.upper().replace(".", "_"): C_VALUES.get(value, value)
-        for name, value in spec.all_properties().items()
+        variable(name): C_VALUES.get(value, value) for name, value in spec.all_properties().items()
     }
     command = [*spec.prefix, str(c_programs(version_of(implementation)).driver)]
-    process = ServerProcess(f"{implementation}-driver", command, env={**os.environ, **settings})
+    env = {**os.environ, **settings, **spec.environment}
+    process = ServerProcess(f"{implementation}-driver", command, env=env)
     process.wait_line("ready")
     return Server(implementation, spec, process)
 
