@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.service.conductor.conductor_agent import sharpen_timer
-from aerolog.cluster.counter_types import ModuleState, Role, Toggle
+from aerolog.cluster.counter_types import ModuleState, NodeToggle, Role, Toggle
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import EntryType, LogEntry, plan_recovery
 from aerolog.cluster.module import properties as p
@@ -522,8 +522,10 @@ class ModuleAgent(SteadyAgent):
 
     def _poll_toggle(self) -> int:
         toggle = self._context.counters.toggle.value
-        if toggle == Toggle.NEUTRAL or self._flow is not None or self._log is None:
+        if self._flow is not None or self._log is None:
             return 0
+        if toggle == Toggle.NEUTRAL:
+            return self._poll_node_toggle()
         if self._module_state is ModuleState.SUSPENDED:
             if toggle == Toggle.RESUME and self._log.action(ClusterAction.RESUME, self.now()):
                 self._set_state(ModuleState.ACTIVE)
@@ -547,6 +549,30 @@ class ModuleAgent(SteadyAgent):
             case _:
                 return 0
         return 1
+
+    def _poll_node_toggle(self) -> int:
+        toggle = self._context.counters.node_toggle.value
+        if self._module_state is not ModuleState.ACTIVE:
+            return 0
+        match toggle:
+            case NodeToggle.VALIDATE_RECORDING_LOG:
+                self._flow = self._validate_recording_log()
+            case NodeToggle.REPLICATE_STANDBY_SNAPSHOT:
+                self._context.counters.node_toggle.value = NodeToggle.NEUTRAL  # there is no standby
+            case _:
+                return 0
+        return 1
+
+    def _validate_recording_log(self) -> Steps[None]:
+        """Make parts of snapshots invalid whose recordings the archive does not have."""
+        log = self._context.recording_log
+        for entry in log.entries:
+            if not entry.is_valid or entry.type != EntryType.SNAPSHOT:
+                continue
+            found = yield from self._context.archive.list_recording(entry.recording_id)
+            if found is None:
+                log.invalidate(entry)
+        self._context.counters.node_toggle.value = NodeToggle.NEUTRAL
 
     def _take_snapshot(self) -> Steps[None]:
         yield from self._snapshot()
