@@ -11,8 +11,9 @@ from peer.streams import wait_until
 
 from aerolog.transport.client import CountersReader
 
-# A round allocates and frees the same again; what the allocator keeps may still settle a little.
-MEMORY_SLACK_KB = 2048
+# A round allocates and frees the same again; what the allocator keeps may still settle a little: by
+# fewer mappings without a file than there are clients of a kind in a round.
+MEMORY_SLACK_KB, MAPPINGS_SLACK = 2048, 2
 
 
 @dataclass
@@ -84,6 +85,7 @@ class Household:
             assert later.counters == earlier.counters
             assert later.descriptors == earlier.descriptors, (earlier, later)
             assert later.log_mappings == idle.log_mappings, (idle, later)
-            more, fewer = later.mappings - earlier.mappings, earlier.mappings - later.mappings
-            assert more + fewer == Counter(), (more, fewer)
+            more = later.mappings - earlier.mappings
+            assert more.pop("", 0) <= MAPPINGS_SLACK, (earlier, later)
+            assert more == Counter()
             assert later.anonymous_kb <= earlier.anonymous_kb + MEMORY_SLACK_KB, (earlier, later)
