@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.archive_tool.actions import EXIT_INVALID
 from aerolog.tools.archive_tool.classic_tool import run_action
-from aerolog.tools.cluster_tool.cluster_actions import CLUSTER_TOOL, LIVE
-from aerolog.tools.cluster_tool.node_actions import live_only
+from aerolog.tools.cluster_tool.cluster_actions import CLUSTER_TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,8 +57,6 @@ def run_classic(arguments: Sequence[str], terminal: Terminal) -> int:
         code = _wrong_usage(terminal)
         terminal.remark(f"ERR: cluster directory not found: {Path(folder).absolute()}")
         return code
-    if name in LIVE:
-        raise live_only(name)
     command = CLUSTER_TOOL.commands.get(name)
     if command is None:
         terminal.line(f"Unknown command: {name}")

@@ -45,19 +45,44 @@ COMMANDS: Final[dict[str, Command]] = {
         "Make the newest snapshot invalid, so that the one before it counts.",
         changes=True,
     ),
+    "describe-latest-cm-snapshot": Command(
+        "snapshot_action",
+        _ANY,
+        "describe-latest-cm-snapshot [archiveDir]",
+        "What the newest snapshot of the consensus module holds.",
+    ),
+    "is-leader": Command("live_actions", _ANY, "is-leader", "Whether the node leads: exit code 0."),
+    "list-members": Command(
+        "live_actions", _ANY, "list-members", "Leader and members as the node knows them."
+    ),
+    "snapshot": Command(
+        "live_actions", _ANY, "snapshot", "Have the cluster take a snapshot.", changes=True
+    ),
+    "suspend": Command(
+        "live_actions", _ANY, "suspend", "Have the cluster read no messages.", changes=True
+    ),
+    "resume": Command(
+        "live_actions", _ANY, "resume", "Have a suspended cluster go on.", changes=True
+    ),
+    "shutdown": Command(
+        "live_actions", _ANY, "shutdown", "End the cluster with a snapshot.", changes=True
+    ),
+    "abort": Command(
+        "live_actions", _ANY, "abort", "End the cluster without a snapshot.", changes=True
+    ),
+    "validate-recording-log": Command(
+        "live_actions",
+        _ANY,
+        "validate-recording-log",
+        "Have the node compare recording.log with its archive.",
+        changes=True,
+    ),
+    "backup-query": Command(
+        "live_actions",
+        _ANY,
+        "backup-query [delay]",
+        "When a cluster backup asks its cluster next, or with a delay: have it ask then.",
+        changes=True,
+    ),
 }
-#: Commands of the reference that ask a running node; see the tool's page.
-LIVE: Final = (
-    "abort",
-    "backup-query",
-    "describe-latest-cm-snapshot",
-    "is-leader",
-    "list-members",
-    "resume",
-    "shutdown",
-    "snapshot",
-    "suspend",
-    "validate-recording-log",
-)
-
 CLUSTER_TOOL: Final = Tool("aerolog.tools.cluster_tool.", COMMANDS, "cluster")

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster.files import EntryType, RecordingLog
+from aerolog.tools.archive_tool.hexdump import hex_rows
 from aerolog.tools.archive_tool.message_text import camel
+from aerolog.transport.protocol.sbe import WireEnum
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from aerolog.cluster.files import LogEntry, RecoveryPlan
+    from aerolog.cluster.protocol import ClusterMembersExtendedResponse, MemberEntry
     from aerolog.transport.protocol.sbe import Message
 
 _SNAPSHOT_FIELDS: Final = (
@@ -27,17 +30,33 @@ _MASK: Final = 2**64 - 1
 def message_line(message: Message) -> str:
     """A message as one line: ``[Name](ids):field=value|...``."""
     layout = message.LAYOUT
-    shown = []
-    for name in layout.names:
-        value = getattr(message, name)
-        text = f"'{value}'" if isinstance(value, str) else getattr(value, "name", value)
-        if name != "reserved":
-            shown.append(f"{camel(name)}={text}")
+    shown = (f"{name}={value}" for name, value in message_fields(message, quote="'"))
     return (
         f"[{layout.name}](sbeTemplateId={layout.template_id}|sbeSchemaId={layout.schema.id}"
         f"|sbeSchemaVersion={layout.schema_version}|sbeBlockLength={layout.block_length}):"
         + "|".join(shown)
     )
+
+
+def message_fields(message: Message, quote: str = "") -> Iterator[tuple[str, object]]:
+    """Names and values of a message's fields in the schema's form, texts in quotes."""
+    for name in message.LAYOUT.names:
+        value = getattr(message, name)
+        if isinstance(value, WireEnum):
+            value = "NULL_VAL" if value.name == "NULL" else value.name
+        elif isinstance(value, str):
+            value = f"{quote}{value}{quote}"
+        if name != "reserved":
+            yield camel(name), value
+
+
+def raw_dump(data: bytes) -> str:
+    """Bytes as offsets, hexadecimal digits, and characters, whatever a terminal makes of them."""
+    rows = (
+        f"{at:06d}:  {digits:<47}   |  {str(data[at : at + 16], 'ascii', 'replace')}\n"
+        for at, digits, _ in hex_rows(data)
+    )
+    return "".join(rows)
 
 
 def recording_log_line(log: RecordingLog) -> str:
@@ -71,6 +90,41 @@ def plan_line(plan: RecoveryPlan) -> str:
         f" lastTermBaseLogPosition={plan.last_term_base_log_position},"
         f" appendedLogPosition={plan.appended_log_position},"
         f" committedLogPosition={plan.committed_log_position}, snapshots=[{snapshots}], log={log}]"
+    )
+
+
+def endpoints_of(member: MemberEntry) -> tuple[str, ...]:
+    """Where a member listens: ingress, consensus, log, catch-up, archive."""
+    return (
+        member.ingress_endpoint,
+        member.consensus_endpoint,
+        member.log_endpoint,
+        member.catchup_endpoint,
+        member.archive_endpoint,
+    )
+
+
+def members_line(seen: ClusterMembersExtendedResponse) -> str:
+    """What a module answers about its members as one line."""
+    members = ", ".join(_member(one, seen.leader_member_id) for one in seen.active_members)
+    return (
+        f"currentTimeNs={seen.current_time_ns}, leaderMemberId={seen.leader_member_id},"
+        f" memberId={seen.member_id}, activeMembers=[{members}]"
+    )
+
+
+def _member(member: MemberEntry, leader_id: int) -> str:
+    # What only another member would know has the value that it has before it is known.
+    ingress, consensus, log, catchup, archive = endpoints = endpoints_of(member)
+    is_leader = str(member.member_id == leader_id).lower()
+    return (
+        f"ClusterMember{{id={member.member_id}, isBallotSent=false, isLeader={is_leader},"
+        f" leadershipTermId={member.leadership_term_id}, logPosition={member.log_position},"
+        " candidateTermId=-1, catchupReplaySessionId=-1, correlationId=-1,"
+        f" timeOfLastAppendPositionNs={member.time_of_last_append_ns},"
+        f" ingressEndpoint='{ingress}', consensusEndpoint='{consensus}', logEndpoint='{log}',"
+        f" catchupEndpoint='{catchup}', archiveEndpoint='{archive}',"
+        f" endpoints='{','.join(endpoints)}', publication=null, vote=null}}"
     )
 
 

@@ -20,6 +20,8 @@ app = typer.Typer(add_completion=False)
         "cluster-tool /data/cluster describe",
         "cluster-tool /data/cluster recording-log --json",
         "cluster-tool /data/cluster recovery-plan 1 /data/archive",
+        "cluster-tool /data/cluster snapshot",
+        "cluster-tool /data/cluster shutdown --yes",
         "cluster-tool --classic /data/cluster recording-log",
     ],
     context_settings={"ignore_unknown_options": True},
@@ -42,11 +44,15 @@ def cluster_tool(
     dry_run: DryRunOption = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> int:
-    """Look into the folder of a cluster's node, and put it right; the node need not run.
+    """Look into the folder of a cluster's node, put it right, or ask the node that runs there.
 
-    Commands that look: describe, errors, pid, recording-log, recovery-plan.
-    Commands that change recording.log, and ask first: invalidate-latest-snapshot,
-    seed-recording-log-from-snapshot, sort-recording-log.
+    Commands that look into files: describe, describe-latest-cm-snapshot, errors, pid,
+    recording-log, recovery-plan.
+    Commands that change recording.log of a node that does not run, and ask first:
+    invalidate-latest-snapshot, seed-recording-log-from-snapshot, sort-recording-log.
+    Commands for a node that runs: is-leader, list-members, resume, snapshot,
+    validate-recording-log; abort, shutdown and suspend ask first.
+    backup-query is for the folder of a cluster backup.
     """
     terminal = Terminal(as_json=as_json, dry_run=dry_run, yes=yes, exact=classic)
     given = arguments or []
@@ -59,9 +65,6 @@ def cluster_tool(
 
         return run_classic(given, terminal)
     from aerolog.tools.archive_tool.table_tool import run
-    from aerolog.tools.cluster_tool.cluster_actions import CLUSTER_TOOL, LIVE
-    from aerolog.tools.cluster_tool.node_actions import live_only
+    from aerolog.tools.cluster_tool.cluster_actions import CLUSTER_TOOL
 
-    if len(given) > 1 and given[1] in LIVE:
-        raise live_only(given[1])
     return run(given, terminal, CLUSTER_TOOL)

@@ -27,14 +27,6 @@ if TYPE_CHECKING:
     from aerolog.tools.archive_tool.tool_terminal import Terminal
 
 
-def live_only(name: str) -> AerologError:
-    """What to say of a command that asks a running node."""
-    return AerologError(
-        f"{name} asks a running node, which cluster-tool does not do yet: use the reference's"
-        " ClusterTool, which works on this node too"
-    )
-
-
 # -- the reference's lines -------------------------------------------------------------------------
 
 

@@ -50,7 +50,7 @@ _RIGHT: Final = ("entry", "recording", "term", "base", "position", "service", "t
 def classic_recording_log(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """The entries, and where the terms stand among them."""
     del arguments
-    with _classic_log(folder) as log:
+    with classic_log(folder) as log:
         terminal.line(recording_log_line(log))
     return 0
 
@@ -58,7 +58,7 @@ def classic_recording_log(folder: str, arguments: Sequence[str], terminal: Termi
 def classic_recovery_plan(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """What the node would start from."""
     count = parse_long(arguments[0])
-    with _classic_log(folder) as log:
+    with classic_log(folder) as log:
         terminal.line(plan_line(_plan(log, count, _archive_dir(arguments))))
     return 0
 
@@ -77,11 +77,11 @@ def classic_seed_recording_log_from_snapshot(
 ) -> int:
     """Keeps the newest snapshot; where there is none, the reference would leave no file."""
     del arguments
-    with _classic_log(folder):
+    with classic_log(folder):
         pass
     if node_files.seed_recording_log(folder):
         return 0
-    terminal.remark(f"{_no_snapshot(folder)}: nothing was changed")
+    terminal.remark(f"{no_snapshot(folder)}: nothing was changed")
     return EXIT_INVALID
 
 
@@ -90,14 +90,15 @@ def classic_invalidate_latest_snapshot(
 ) -> int:
     """Makes the newest snapshot invalid."""
     del arguments
-    with _classic_log(folder, writable=True) as log:
+    with classic_log(folder, writable=True) as log:
         done = log.invalidate_latest_snapshot()
     terminal.line(f" invalidate latest snapshot: {str(done).lower()}")
     return 0 if done else EXIT_INVALID
 
 
 @contextmanager
-def _classic_log(folder: str, *, writable: bool = False) -> Iterator[RecordingLog]:
+def classic_log(folder: str, *, writable: bool = False) -> Iterator[RecordingLog]:
+    """The recording log, with the reference's words where there is none."""
     try:
         log = RecordingLog(folder, writable=writable)
     except FileNotFoundError as error:
@@ -113,7 +114,7 @@ def _classic_log(folder: str, *, writable: bool = False) -> Iterator[RecordingLo
 def recording_log(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """The entries in the order of terms and positions."""
     del arguments
-    with _opened(folder) as log:
+    with opened(folder) as log:
         rows = [_row(entry) for entry in log.entries]
     if terminal.as_json:
         print_json(rows)
@@ -128,7 +129,7 @@ def recovery_plan(folder: str, arguments: Sequence[str], terminal: Terminal) -> 
     count = whole_number(arguments[0])
     if count is None:
         raise typer.BadParameter(f"the number of services is a number, not {arguments[0]!r}")
-    with _opened(folder) as log:
+    with opened(folder) as log:
         plan = _plan(log, count, _archive_dir(arguments))
     row = _plan_row(plan)
     if terminal.as_json:
@@ -150,7 +151,7 @@ def recovery_plan(folder: str, arguments: Sequence[str], terminal: Terminal) -> 
 def sort_recording_log(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """Rewrites the file in the order of terms and positions, after a question."""
     del arguments
-    with _opened(folder) as log:
+    with opened(folder) as log:
         moved = [e for index, e in enumerate(log.entries) if e.index != index]
     what = f"sort {log.path}: {len(moved)} entries move"
     nothing = f"{log.path} is in order: nothing to sort" if not moved else None
@@ -164,13 +165,13 @@ def seed_recording_log_from_snapshot(
 ) -> int:
     """Keeps the newest snapshot as one at the log's start, after a question."""
     del arguments
-    with _opened(folder) as log:
+    with opened(folder) as log:
         kept = log.latest_snapshot()
     what = (
         f"keep of {log.path} its newest snapshot, at position 0, and the old file as"
         f" {RECORDING_LOG_NAME}.bak"
     )
-    nothing = None if kept else _no_snapshot(folder)
+    nothing = None if kept else no_snapshot(folder)
     return _change(
         folder, terminal, what, kept, nothing, lambda: node_files.seed_recording_log(folder)
     )
@@ -179,15 +180,15 @@ def seed_recording_log_from_snapshot(
 def invalidate_latest_snapshot(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """Makes the newest snapshot invalid, after a question."""
     del arguments
-    with _opened(folder) as log:
+    with opened(folder) as log:
         newest = log.latest_of_any_kind()
 
     def invalidate() -> None:
-        with _opened(folder, writable=True) as log:
+        with opened(folder, writable=True) as log:
             log.invalidate_latest_snapshot()
 
     what = f"make the newest snapshot of {log.path} invalid"
-    nothing = None if newest else _no_snapshot(folder)
+    nothing = None if newest else no_snapshot(folder)
     return _change(folder, terminal, what, newest, nothing, invalidate)
 
 
@@ -252,12 +253,13 @@ def _refuse_running(folder: str) -> None:
         )
 
 
-def _no_snapshot(folder: str) -> str:
+def no_snapshot(folder: str) -> str:
+    """What to say of a node that has no snapshot."""
     return f"{file_in(folder, RECORDING_LOG_NAME)} has no valid snapshot"
 
 
 @contextmanager
-def _opened(folder: str, *, writable: bool = False) -> Iterator[RecordingLog]:
+def opened(folder: str, *, writable: bool = False) -> Iterator[RecordingLog]:
     """The recording log, with words of ours for what is wrong with it."""
     try:
         log = RecordingLog(folder, writable=writable)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,18 @@ import pytest
 from node_steps import STEPS, with_ours
 
 from aerolog.cluster.files import ClusterMarkFile, RecordingLog, service_mark_name
-from aerolog.cluster.protocol import ClusterComponentType, MarkFileHeader
+from aerolog.cluster.protocol import (
+    ClusterComponentType,
+    ClusterSession,
+    ClusterTimeUnit,
+    ConsensusModule,
+    MarkFileHeader,
+    PendingMessageTracker,
+    SessionMessageHeader,
+    SnapshotMark,
+    SnapshotMarker,
+    Timer,
+)
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.cluster_tool.cluster_texts import recording_log_line
 from aerolog.tools.main import main
@@ -194,13 +206,79 @@ def test_nobody_can_be_asked_without_a_terminal(run: Run, folder: Path) -> None:
     assert (folder / "recording.log").read_bytes() == before
 
 
-@pytest.mark.parametrize("form", [(), ("--classic",)], ids=str)
-def test_commands_that_ask_a_node_say_that_they_are_not_there(
-    run: Run, folder: Path, form: tuple[str, ...]
-) -> None:
-    code, _, err = run(*form, folder, "list-members")
+@pytest.mark.parametrize("command", ["is-leader", "list-members", "snapshot", "suspend --yes"])
+def test_a_node_that_does_not_run_is_not_asked(run: Run, folder: Path, command: str) -> None:
+    code, _, err = run(folder, *command.split())
     assert code == 1
-    assert "asks a running node" in err
+    assert "no node runs there: the last one, process 4242, ended in good order" in err
+
+
+def test_the_snapshot_is_read_in_the_archives_folder(run: Run, tmp_path: Path) -> None:
+    """Every message of a snapshot, and what is wrong with one that is damaged."""
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    with_ours(folder, "term 7 0 0 1000\nsnapshot 0 0 0 960 1001 -1\n")
+    mark = claim(folder, -1)
+    mark.ready()
+    mark.terminated()
+    begin, end = (
+        SnapshotMarker(
+            type_id=1,
+            log_position=960,
+            leadership_term_id=1,
+            mark=mark,
+            time_unit=ClusterTimeUnit.MICROS,
+            app_version=0x010203,
+        ).encode()
+        for mark in (SnapshotMark.BEGIN, SnapshotMark.END)
+    )
+    messages = (
+        ConsensusModule(
+            next_session_id=3, next_service_session_id=-5, log_service_session_id=-6
+        ).encode(),
+        ClusterSession(
+            cluster_session_id=2,
+            correlation_id=77,
+            opened_log_position=96,
+            time_of_last_activity=-1,
+            response_stream_id=102,
+            response_channel="aeron:udp?endpoint=localhost:1",
+        ).encode(),
+        Timer(correlation_id=7, deadline=123).encode(),
+        PendingMessageTracker(
+            next_service_session_id=-9, log_service_session_id=-8, service_id=1
+        ).encode(),
+        SessionMessageHeader(leadership_term_id=-1, cluster_session_id=-5).encode() + b"hello",
+    )
+    for name, parts, problem in (
+        ("whole", (begin, *messages, end), None),
+        ("no end", (begin, *messages), "snapshot ended unexpectedly"),
+        ("no begin", (*messages, end), "missing begin snapshot"),
+        ("begun twice", (begin, begin, end), "already in snapshot"),
+        ("damaged", (begin, messages[0][:20], end), "block ends at"),
+    ):
+        archive = tmp_path / name
+        archive.mkdir()
+        recording = RecordingBuilder()
+        for part in parts:
+            recording.add(part)
+        assert recording.write(archive) == 0
+        code, out, err = run(folder, "describe-latest-cm-snapshot", archive, "--json")
+        assert code == (0 if problem is None else 1)
+        classic = run("--classic", folder, "describe-latest-cm-snapshot", archive)
+        assert classic[0] == code
+        if problem is None:
+            found = json.loads(out)
+            assert found["app_version"] == "1.2.3"
+            assert found["next_session_id"] == 3
+            assert [row["response_stream_id"] for row in found["sessions"]] == [102]
+            assert found["timers"] == [{"correlation_id": 7, "deadline": 123}]
+            assert [row["pending_messages"] for row in found["services"]] == [1]
+            assert "Pending Message: length=37 clusterSessionId=-5" in classic[1]
+        else:
+            assert problem in err
+            assert "invalidate-latest-snapshot" in err
+            assert re.search(f"ClusterException: ERROR - .*{problem}", classic[2])
 
 
 def test_a_folder_that_is_none_of_a_node(run: Run, tmp_path: Path) -> None:

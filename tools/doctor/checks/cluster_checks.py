@@ -141,7 +141,7 @@ SUSPENDED = Kind(
     Severity.WARNING,
     "the cluster is suspended: it reads no messages of clients, and no timers fire",
     "somebody suspended it (the control toggle), for maintenance",
-    "resume it when that is done: the reference's ClusterTool DIR resume",
+    "resume it when that is done: aerolog cluster-tool DIR resume",
 )
 ELECTING = Kind(
     "cluster-without-leader",
