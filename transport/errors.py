@@ -77,6 +77,10 @@ class StorageSpaceError(AerologError, OSError):
     """There is not enough space for a file that has to be allocated whole."""
 
 
+class NoRegularFileError(AerologError, OSError):
+    """Where a file belongs is a pipe or a device, which is not opened."""
+
+
 class FileFormatError(AerologError, ValueError):
     """A file is truncated, has another version, or is not what its name says."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.catalog.decoders.base import DecoderError
+from aerolog.transport.memory.regular_file import open_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,7 +134,7 @@ class Options:
 
     def _read(self, option: str, path: str) -> bytes:
         try:
-            with Path(path).open("rb") as file:
+            with open_named(path) as file:
                 content = file.read(SCHEMA_BYTES_MAX + 1)
         except (OSError, ValueError) as error:
             raise DecoderError(

@@ -28,6 +28,7 @@ from aerolog.catalog.index.journal_file import JOURNAL_NAME
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import ArchiveError, FileFormatError
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.memory.regular_file import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -169,7 +170,8 @@ class FolderWatch:
     def _digests(self) -> list[int]:
         # The file is read and not mapped: a read of a file that is truncated meanwhile just ends.
         digests = []
-        with (self._path / CATALOG_NAME).open("rb", buffering=0) as catalog:
+        path = self._path / CATALOG_NAME
+        with open(path, "rb", buffering=0, opener=open_regular) as catalog:
             while content := catalog.read(_READ):
                 view = memoryview(content)
                 digests += [

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.catalog.index.errors import JournalError
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.memory.regular_file import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,7 +77,7 @@ class JournalFile:
         path = Path(archive_dir) / JOURNAL_NAME
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT if create else os.O_RDONLY
         try:
-            fd = os.open(path, flags | os.O_CLOEXEC, 0o644)
+            fd = open_regular(path, flags, 0o644)
         except FileNotFoundError:
             if not create:
                 yield None

@@ -30,6 +30,7 @@ from aerolog.tools.archive_tool.uncaught_error import (
     out_of_bounds,
     unknown_recording,
 )
+from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol.sbe import semantic_version_text
 
@@ -89,7 +90,7 @@ class RawCatalog:
                 IO_ERROR, "Channel not open for writing - cannot extend file to required size"
             )
         if size < CATALOG_HEADER_LENGTH:
-            data = memoryview(Path(path).read_bytes().ljust(CATALOG_HEADER_LENGTH, b"\0"))
+            data = memoryview(RealFileSystem().read_bytes(path).ljust(CATALOG_HEADER_LENGTH, b"\0"))
         else:
             data = MappedFile.open(path, writable=False, min_length=CATALOG_HEADER_LENGTH).view()
         catalog = cls(path, data)

@@ -66,8 +66,9 @@ def read_password(path: str) -> str:
         OSError: it cannot be read.
     """
     from aerolog.transport.errors import ConfigurationError
+    from aerolog.transport.memory.regular_file import open_named
 
-    with Path(path).open("rb") as file:
+    with open_named(path) as file:
         line = file.readline(PASSWORD_LINE_MAX + 1)
     if len(line) > PASSWORD_LINE_MAX:
         raise ConfigurationError(f"{path}: the first line is longer than {PASSWORD_LINE_MAX} bytes")

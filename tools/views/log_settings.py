@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aerolog.transport.logbuffer.metadata import LENGTH, decode
+from aerolog.transport.memory.regular_file import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ def open_log(path: Path) -> Iterator[OpenLog]:
         OSError: it cannot be read.
         ValueError: it is shorter than the metadata.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    fd = open_regular(path)
     try:
         status = os.fstat(fd)
         start = status.st_size - LENGTH

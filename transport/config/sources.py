@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.config.definition import environment_name
 from aerolog.transport.config.properties_file import parse_properties
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.memory.regular_file import open_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -129,7 +129,7 @@ def _read(where: str) -> str:
         if where.startswith(("http://", "https://")):
             content = _fetched(where)
         else:
-            with Path(_local_path(where)).open("rb") as file:
+            with open_named(_local_path(where)) as file:
                 content = file.read(_MAX_FILE_LENGTH + 1)
     except OSError as error:
         raise ConfigurationError(

@@ -26,6 +26,7 @@ import os
 
 from aerolog.transport.errors import ResourceClosedError
 from aerolog.transport.memory.mapped_file import storage_space_error, usable_space
+from aerolog.transport.memory.regular_file import open_regular
 
 cdef extern from "aerolog_files.h" nogil:
     int aerolog_allocate(int fd, int64_t offset, int64_t length) noexcept
@@ -77,11 +78,14 @@ cdef class DataFile:
             writable: open the file for writing as well.
             create: create an empty file if there is none.
             exclusive: with ``create``, refuse a file that exists.
+
+        Raises:
+            NoRegularFileError: it is a pipe or a device.
         """
         flags = os.O_RDWR if writable else os.O_RDONLY
         if create:
             flags |= os.O_CREAT | (os.O_EXCL if exclusive else 0)
-        return cls.from_descriptor(os.open(path, flags | os.O_CLOEXEC, 0o666), path, writable)
+        return cls.from_descriptor(open_regular(path, flags), path, writable)
 
     @classmethod
     def from_descriptor(cls, fd: int, path: str, writable: bool) -> DataFile:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 from aerolog.transport.errors import ConfigurationError, StorageSpaceError
 from aerolog.transport.memory.data_file import DataFile
 from aerolog.transport.memory.mapped_file import MappedFile, existing_parent, usable_space
+from aerolog.transport.memory.regular_file import open_named, open_regular
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
@@ -82,12 +83,17 @@ class FileSystem(Protocol):
         Raises:
             FileNotFoundError: if there is no such file.
             FileFormatError: if the file is shorter than ``min_length``.
+            NoRegularFileError: if it is a pipe or a device.
         """
 
     def open_data_file(
         self, path: str, *, writable: bool = False, create: bool = False, exclusive: bool = False
     ) -> DataFile:
-        """Open a file for reads and writes at offsets; ``exclusive`` refuses an existing one."""
+        """Open a file for reads and writes at offsets; ``exclusive`` refuses an existing one.
+
+        Raises:
+            NoRegularFileError: it is a pipe or a device.
+        """
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or folder of that name."""
@@ -272,7 +278,7 @@ class RealFileSystem(FileSystem):
         # kernel sends a signal, here one that is ignored by default. Closing the file ends the
         # lease.
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = open_regular(path)
         except OSError:
             return False
         try:
@@ -285,7 +291,7 @@ class RealFileSystem(FileSystem):
         return True
 
     def try_lock(self, path: str) -> FileLock | None:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = open_regular(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -297,21 +303,23 @@ class RealFileSystem(FileSystem):
         return FileLock(partial(os.close, fd))
 
     def read_bytes(self, path: str) -> bytes:
-        return Path(path).read_bytes()
+        with open(path, "rb", opener=open_regular) as file:
+            return file.read()
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        with named(path):
-            Path(path).write_bytes(data)
+        with named(path), open(path, "wb", opener=open_regular) as file:
+            file.write(data)
 
 
 def read_at_most(path: str | os.PathLike[str], length_max: int) -> bytes:
-    """The whole of a file that somebody names, such as settings; a device may have no end.
+    """The whole of a file that somebody names, such as settings; see ``open_named``.
 
     Raises:
         ConfigurationError: it is longer than ``length_max`` bytes.
+        NoRegularFileError: it is a pipe or a device.
         OSError: it cannot be read.
     """
-    with Path(path).open("rb") as file:
+    with open_named(path) as file:
         content = file.read(length_max + 1)
     if len(content) > length_max:
         raise ConfigurationError(f"{os.fspath(path)}: longer than {length_max} bytes")

@@ -42,6 +42,7 @@ import os
 from os import strerror as _strerror
 
 from aerolog.transport.errors import FileFormatError, StorageSpaceError
+from aerolog.transport.memory.regular_file import open_regular
 
 cdef extern from "aerolog_files.h" nogil:
     int aerolog_allocate(int fd, int64_t offset, int64_t length) noexcept
@@ -118,7 +119,7 @@ cdef class MappedFile:
     @classmethod
     def open(cls, path: str, writable: bool = True, min_length: int = 1) -> MappedFile:
         """Map the whole of an existing file; see ``FileSystem.open_mapped``."""
-        fd = os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC)
+        fd = open_regular(path, os.O_RDWR if writable else os.O_RDONLY)
         try:
             return cls.from_descriptor(fd, path, writable, min_length)
         finally:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.filesystem import read_at_most
+from aerolog.transport.memory.regular_file import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +85,7 @@ class WatchedFile(Generic[T]):
 
     def _read(self) -> T:
         try:
-            with self._path.open("rb") as file:
+            with open(self._path, "rb", opener=open_regular) as file:
                 found = os.fstat(file.fileno())
                 # Stored first, so that an unusable file is read and logged only once.
                 self._signature = found.st_mtime_ns, found.st_size, found.st_ino

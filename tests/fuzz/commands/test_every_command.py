@@ -10,7 +10,7 @@ from fuzzed_commands import KNOWN, said
 
 from aerolog.tools.command_line.application import application
 from aerolog.tools.connection.credentials import read_password
-from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.errors import ConfigurationError, NoRegularFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WORDS = (
     "http://[", "https://h/%00", "file://[", "file:///%00", "sqlite:///[", "postgresql://[",
     "s3://[", "loop", "loop/x", "n" * 300, "missing", "a\udcffb", "9" * 5000, "-1", "nan", "",
-    "not-text", "deep.toml", "wide.toml", "endless",
+    "not-text", "deep.toml", "wide.toml", "endless", "long",
 )  # fmt: skip
 #: Commands that would go on with a word that they can use: they are given nothing else to do.
 LEFT_OUT = {
@@ -80,6 +80,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "loop").symlink_to("other")
     (tmp_path / "other").symlink_to("loop")
     (tmp_path / "endless").symlink_to("/dev/zero")
+    (tmp_path / "long").write_bytes(bytes(1024 * 1024 + 1))
     (tmp_path / "not-text").write_bytes(b"\xff\xfe:\xff\n")
     (tmp_path / "deep.toml").write_text("a=" + "[" * 5000)
     (tmp_path / "wide.toml").write_text("a=" + "9" * 5000)
@@ -131,10 +132,12 @@ def faults(path: str, archive: Path, rng: random.Random) -> list[tuple[list[str]
 @pytest.mark.parametrize(
     ("words", "said_of"),
     [
-        ("passwords list endless", "endless: longer than 1048576 bytes"),
-        ("passwords remove endless ann", "endless: longer than 1048576 bytes"),
-        ("pipeline run endless", "endless: is longer than 1048576 bytes"),
-        ("retention plan --archive-dir ARCHIVE --policies endless", "longer than 1048576 bytes"),
+        ("passwords list endless", "endless: it is no regular file"),
+        ("passwords remove endless ann", "endless: it is no regular file"),
+        ("pipeline run endless", "it is no regular file"),
+        ("pipeline run long", "long: is longer than 1048576 bytes"),
+        ("passwords list long", "long: longer than 1048576 bytes"),
+        ("retention plan --archive-dir ARCHIVE --policies long", "longer than 1048576 bytes"),
         ("driver http://[", "loading properties from 'http://['"),
         ("driver http://h/\x01", "loading properties from"),
         ("serve-metrics --otlp http://[", "is no URL"),
@@ -154,8 +157,13 @@ def test_the_message_names_value_and_reason(
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("endless", "longer than 65536 bytes"), ("not-text", "no UTF-8 text")]
+    ("name", "reason"), [("long", "longer than 65536 bytes"), ("not-text", "no UTF-8 text")]
 )
 def test_a_password_s_file(place: Path, name: str, reason: str) -> None:
     with pytest.raises(ConfigurationError, match=f"{name}: the first line is {reason}"):
         read_password(name)
+
+
+def test_a_password_s_file_is_a_regular_one(place: Path) -> None:
+    with pytest.raises(NoRegularFileError):
+        read_password("endless")
