@@ -1,12 +1,12 @@
 """Batches of messages from a client to its cluster, in one native call each (spec cluster 8)."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 from aerolog.cluster.protocol.session_header cimport SESSION_HEADER_LENGTH, put_session_header
 from aerolog.transport.client.arrow cimport append_arrow
 from aerolog.transport.client.batch_offers cimport append_rows, append_sequence
 from aerolog.transport.client.publication cimport BasePublication
-from aerolog.transport.logbuffer.appender cimport TOO_LONG, records_t, reserved_t, slice_t
+from aerolog.transport.logbuffer.appender cimport records_t, reserved_t, slice_t
 
 
 cdef class SessionOffers(Appender):
@@ -61,22 +61,10 @@ cdef class SessionOffers(Appender):
     cdef int64_t append_records(
         self, const records_t* records, int64_t first, const reserved_t* reserved, int64_t* result
     ) noexcept nogil:
-        cdef int64_t index = first
-        cdef int32_t retries = 0
-        result[0] = self.position()
-        if records.record_length < 0:
-            result[0] = TOO_LONG
-            return 0
-        while index < records.count:
-            result[0] = self.append(
-                records.data + index * records.stride, records.record_length, reserved
-            )
-            if result[0] >= 0:
-                index += 1
-                retries = 0
-            elif not self.is_retried(result[0], &retries):
-                break
-        return index - first
+        cdef records_t headed = records[0]
+        headed.header.address = self._header
+        headed.header.length = SESSION_HEADER_LENGTH
+        return self._appender.append_records(&headed, first, reserved, result)
 
     cdef int64_t free_room(self, int64_t position) noexcept nogil:
         # Without room for many at once, append_values gives the values to append one by one.

@@ -344,6 +344,7 @@ cdef int64_t _append_fixed(
     cdef int64_t taken
     if array.n_buffers < 2 or array.buffers[1] == NULL:
         raise ValueError("the Arrow array has no data")
+    records.header.length = 0
     records.record_length = int(schema.format[2:])
     if records.record_length < 0:
         raise ValueError(f"values of {records.record_length} bytes")

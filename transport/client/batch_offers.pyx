@@ -130,6 +130,7 @@ cdef int64_t append_rows(
     try:
         if buffer.ndim == 0:
             raise ValueError("an array of messages has at least one dimension")
+        records.header.length = 0
         records.record_length = _row_length(&buffer)
         # Without strides (as ctypes has it) items lie one behind the other.
         records.stride = records.record_length if buffer.strides == NULL else buffer.strides[0]

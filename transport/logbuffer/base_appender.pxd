@@ -34,7 +34,9 @@ ctypedef struct claim_t:
 
 # A batch of messages: `count` records of `record_length` bytes each, `stride` bytes apart, or
 # values in `data` between consecutive offsets (as Arrow's binary and large_binary have them).
+# The header, which may be empty, is put in front of each record.
 ctypedef struct records_t:
+    slice_t header
     const uint8_t* data
     int64_t count
     int64_t record_length

@@ -245,6 +245,7 @@ cdef class DirectPublication:
         cdef records_t native
         cdef int64_t start = first
         cdef int64_t taken, result
+        native.header.length = 0
         native.data = held.address()
         native.record_length = record_length
         native.stride = record_length
