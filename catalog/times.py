@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from aerolog.archive.format.layout import NULL_TIMESTAMP
 from aerolog.transport.config.times import datetime_ns
 from aerolog.transport.errors import AerologError, AerologWarning, ConfigurationError
+from aerolog.transport.time_units import NS_PER_US
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     Time = int | datetime
 
 _US_PER_MS: Final = 1000
-_NS_PER_US: Final = 1000
 _RESERVED: Final = "reserved"
 _RESERVED_OFFSET: Final = -8
 _OFFSET_MAX: Final = 1 << 30
@@ -126,8 +126,8 @@ class TimeRange:
     def of_ns(cls, since_ns: int | None, until_ns: int | None) -> TimeRange:
         """Make a range from epoch nanoseconds, which are rounded up to microseconds."""
         return cls(
-            None if since_ns is None else -(-since_ns // _NS_PER_US),
-            None if until_ns is None else -(-until_ns // _NS_PER_US),
+            None if since_ns is None else -(-since_ns // NS_PER_US),
+            None if until_ns is None else -(-until_ns // NS_PER_US),
         )
 
     def __bool__(self) -> bool:
@@ -143,12 +143,12 @@ class TimeRange:
     @property
     def since_ns(self) -> int | None:
         """The lower bound in epoch nanoseconds."""
-        return None if self.since_us is None else self.since_us * _NS_PER_US
+        return None if self.since_us is None else self.since_us * NS_PER_US
 
     @property
     def until_ns(self) -> int | None:
         """The upper bound in epoch nanoseconds."""
-        return None if self.until_us is None else self.until_us * _NS_PER_US
+        return None if self.until_us is None else self.until_us * NS_PER_US
 
     def overlaps(self, descriptor: RecordingDescriptor) -> bool:
         """Whether a recording was active in the range, by the times of its descriptor."""
@@ -169,7 +169,7 @@ def epoch_us(time: Time) -> int:
     Args:
         time: epoch milliseconds, or a datetime; one without a zone is UTC.
     """
-    return time * _US_PER_MS if isinstance(time, int) else datetime_ns(time) // _NS_PER_US
+    return time * _US_PER_MS if isinstance(time, int) else datetime_ns(time) // NS_PER_US
 
 
 def epoch_ms(time: Time) -> int:

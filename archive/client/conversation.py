@@ -13,8 +13,8 @@ import threading
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aerolog.archive.client.connection import ArchiveConnection, give_up
-from aerolog.archive.client.options import NS_PER_SECOND
 from aerolog.transport.errors import AerologError, ResourceClosedError
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -239,7 +239,7 @@ class Conversation:
 
     def deadline_ns(self, timeout: float | None) -> int | None:
         """The clock's time after ``timeout`` seconds from now, None when there is no timeout."""
-        return None if timeout is None else self.clock.now_ns() + round(timeout * NS_PER_SECOND)
+        return None if timeout is None else self.clock.now_ns() + round(timeout * NS_PER_S)
 
     def is_late(self, deadline_ns: int | None) -> bool:
         """Whether a deadline has passed."""

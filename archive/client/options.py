@@ -13,6 +13,7 @@ from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.time_units import NS_PER_S
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 REPLAY_STREAM_ID: Final = 40
 MAX_NAME_LENGTH: Final = 100
-NS_PER_SECOND: Final = 1_000_000_000
 
 _declare = Declare("aeron.archive.")
 
@@ -97,7 +97,7 @@ class ArchiveClientOptions:
     request_stream_id: int = REQUEST_STREAM.default
     response_channel: str | None = RESPONSE_CHANNEL.default
     response_stream_id: int = RESPONSE_STREAM.default
-    message_timeout: float = MESSAGE_TIMEOUT.default / NS_PER_SECOND
+    message_timeout: float = MESSAGE_TIMEOUT.default / NS_PER_S
     message_retry_attempts: int = RETRY_ATTEMPTS.default
     term_length: int = TERM_LENGTH.default
     mtu: int = MTU.default
@@ -135,7 +135,7 @@ class ArchiveClientOptions:
             request_stream_id=settings[REQUEST_STREAM],
             response_channel=settings[RESPONSE_CHANNEL],
             response_stream_id=settings[RESPONSE_STREAM],
-            message_timeout=settings[MESSAGE_TIMEOUT] / NS_PER_SECOND,
+            message_timeout=settings[MESSAGE_TIMEOUT] / NS_PER_S,
             message_retry_attempts=settings[RETRY_ATTEMPTS],
             term_length=settings[TERM_LENGTH],
             mtu=settings[MTU],
@@ -191,7 +191,7 @@ class ArchiveClientOptions:
     @property
     def message_timeout_ns(self) -> int:
         """The message timeout in nanoseconds."""
-        return round(self.message_timeout * NS_PER_SECOND)
+        return round(self.message_timeout * NS_PER_S)
 
     @property
     def is_response_mode(self) -> bool:

@@ -14,7 +14,6 @@ from aerolog.archive.client.caller import (
     series,
 )
 from aerolog.archive.client.connection import give_up
-from aerolog.archive.client.options import NS_PER_SECOND
 from aerolog.archive.protocol import (
     RecordingProgress,
     RecordingStarted,
@@ -23,6 +22,7 @@ from aerolog.archive.protocol import (
 )
 from aerolog.archive.protocol.defaults import RECORDING_EVENTS_STREAM_ID
 from aerolog.transport.errors import MessageFormatError
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ class RecordingEventsBase:
             if wanted:
                 yield wanted
                 last_ns = self._clock.now_ns()
-            elif timeout is not None and self._clock.now_ns() - last_ns >= timeout * NS_PER_SECOND:
+            elif timeout is not None and self._clock.now_ns() - last_ns >= timeout * NS_PER_S:
                 return
             else:
                 yield len(messages)

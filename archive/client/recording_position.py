@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.concurrent.idle import BackoffIdleStrategy
 from aerolog.transport.errors import AeronTimeoutError, ResourceClosedError
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -138,7 +139,7 @@ class RecordingPosition:
             AeronTimeoutError: the position was not recorded within ``timeout`` seconds.
             ResourceClosedError: the recording has ended.
         """
-        deadline_ns = None if timeout is None else self._clock.now_ns() + round(timeout * 1e9)
+        deadline_ns = None if timeout is None else self._clock.now_ns() + round(timeout * NS_PER_S)
         while (reached := self.value) < position:
             if deadline_ns is not None and self._clock.now_ns() > deadline_ns:
                 raise AeronTimeoutError(

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.memory.processes import process_status
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from aerolog.archive.retention.journal import JournalState
 
-NS_PER_MS: Final = 1_000_000
 #: Accepted difference of two clocks, and accepted part of the time between two readings.
 TOLERANCE_MS: Final = 5 * 60 * 1000
 TOLERANCE_PART: Final = 0.001
@@ -78,7 +78,7 @@ def process_age_ns(pid: int, uptime_ns: int) -> int | None:
     status = process_status(pid)
     if status is None:
         return None
-    start_ns = status.start_ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    start_ns = status.start_ticks * NS_PER_S // os.sysconf("SC_CLK_TCK")
     return max(0, uptime_ns - start_ns)
 
 

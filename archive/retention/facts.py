@@ -10,14 +10,13 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from aerolog.archive.format.segment import segment_base
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-NS_PER_MS: Final = 1_000_000
 
 
 class Timeline(Protocol):

@@ -17,7 +17,6 @@ from aerolog.archive.retention.clock import (
     process_age_ns,
 )
 from aerolog.archive.retention.facts import (
-    NS_PER_MS,
     DescriptorTimeline,
     Facts,
     RecordingFacts,
@@ -27,6 +26,7 @@ from aerolog.archive.retention.holds import Holds
 from aerolog.archive.time_index import SOURCE_CHANNEL, SOURCE_DESCRIPTOR, TimeIndex
 from aerolog.transport.errors import ArchiveError, FileFormatError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from array import array

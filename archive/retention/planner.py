@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.retention.clock import PLAUSIBLE_MS, TOLERANCE_MS
-from aerolog.archive.retention.facts import NS_PER_MS
 from aerolog.archive.retention.plan import RECORDING, SEGMENTS, Kept, Plan, Step
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -444,8 +444,8 @@ def _age(duration_ns: int) -> str:
         ("d", _DAY_NS),
         ("h", _DAY_NS // 24),
         ("min", _DAY_NS // 1440),
-        ("s", 1_000_000_000),
+        ("s", NS_PER_S),
     ):
         if duration_ns % length == 0:
             return f"{duration_ns // length}{unit}"
-    return f"{duration_ns / 1_000_000_000:g}s"
+    return f"{duration_ns / NS_PER_S:g}s"

@@ -22,6 +22,7 @@ from aerolog.archive.format.layout import SIDE_FOLDER
 from aerolog.archive.retention.errors import NoRoomError, RetentionLockedError
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.error_text import format_time
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -140,7 +141,7 @@ def lock_within(
 ) -> FileLock | None:
     """Lock a file that another process may hold for a while; None when it does not end in time."""
     clock = clock or SystemClock()
-    deadline_ns = clock.now_ns() + int(seconds * 1e9)
+    deadline_ns = clock.now_ns() + int(seconds * NS_PER_S)
     while (lock := files.try_lock(path)) is None and clock.now_ns() < deadline_ns:
         time.sleep(_PAUSE_S)
     return lock

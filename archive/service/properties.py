@@ -13,6 +13,8 @@ from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.events.properties import ARCHIVE_EVENT_PROPERTIES
+from aerolog.transport.time_units import NS_PER_MS as _MS
+from aerolog.transport.time_units import NS_PER_S as _S
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from aerolog.archive.format.checksum import Checksum
     from aerolog.transport.config.sources import Properties
 
-_S: Final = 1_000_000_000
-_MS: Final = 1_000_000
 _K: Final = 1024
 _M: Final = 1024 * _K
 

@@ -20,6 +20,7 @@ from aerolog.transport.config.times import datetime_ns
 from aerolog.transport.config.values import INT64_MIN
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.resource import Resource
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.filesystem import FileSystem
 
 SOURCE_DESCRIPTOR: Final = "descriptor"
-NS_PER_MS: Final = 1_000_000
 
 
 def epoch_ns(time: int | datetime) -> int:

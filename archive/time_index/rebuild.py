@@ -5,11 +5,12 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from aerolog.archive.time_index.index import NS_PER_MS, TimeIndex
+from aerolog.archive.time_index.index import TimeIndex
 from aerolog.archive.time_index.index_file import write_index
 from aerolog.archive.time_index.layout import SOURCE_CHANNEL, SOURCE_CLOCK, IndexHeader
 from aerolog.archive.time_index.notes import TIME_OF_CLOCK, TIME_OF_RESERVED
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,6 +14,7 @@ from aerolog.catalog.extras import require
 from aerolog.catalog.locations import without_secrets
 from aerolog.catalog.times import FROM_INDEX, MissingTimesWarning, TimeRange, TimeSource
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _PURPOSE: Final = "reading recordings as Arrow data"
 _PLACES: Final = ("term_id", "term_offset")
-_NS_PER_MS: Final = 1_000_000
 #: An index that lags by more than this is not written any more: rows behind its end have no time.
 LAG_NS_MAX: Final = 10_000_000_000
 
@@ -76,7 +76,7 @@ class SettledTimes:
             return UNINDEXED
         last_ns = index.last_time_ns
         if not descriptor.is_active:
-            end_ns = (descriptor.stop_timestamp + 1) * _NS_PER_MS
+            end_ns = (descriptor.stop_timestamp + 1) * NS_PER_MS
         else:
             now_ns = (clock or SystemClock()).now_epoch_ns()
             end_ns = now_ns if abs(now_ns - last_ns) <= LAG_NS_MAX else -1

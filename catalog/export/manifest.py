@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.catalog.export.errors import ManifestError, TargetMismatchError
 from aerolog.catalog.export.layout import recording_key
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 MANIFEST_NAME: Final = "_aerolog_manifest.json"
 FORMAT: Final = "aerolog-export"
 VERSION: Final = 2
-_INTERVAL_NS: Final = 1_000_000_000
+_INTERVAL_NS: Final = NS_PER_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

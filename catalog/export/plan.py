@@ -12,6 +12,7 @@ from aerolog.catalog.export.lineage import first_change
 from aerolog.catalog.export.manifest import RecordingState
 from aerolog.catalog.export.sources import last_message_end
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,7 +52,7 @@ class Request:
 
     def seconds_since(self, begun_ns: int) -> float:
         """Seconds since ``begun_ns``, nanoseconds on the clock."""
-        return (self.clock.now_ns() - begun_ns) / 1_000_000_000
+        return (self.clock.now_ns() - begun_ns) / NS_PER_S
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ from aerolog.catalog.index.journal import place_of
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import AerologError, FileFormatError
 from aerolog.transport.resource import Resource
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,6 @@ RETRY_S: Final = 2.0
 CHOSEN_MAX: Final = 2000
 _DRIVER_TIMEOUT_S: Final = 5.0
 _IDLE_S: Final = 0.02
-_NS_PER_S: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Follower(Resource):
         now_ns = self._catalog.clock.now_ns()
         if now_ns < self._look_at_ns:
             return len(heard)
-        self._look_at_ns = now_ns + int(self._look_every_s * _NS_PER_S)
+        self._look_at_ns = now_ns + int(self._look_every_s * NS_PER_S)
         return len(heard) + self._look()
 
     def run(self, until: Callable[[], bool]) -> None:
@@ -175,7 +175,7 @@ class Follower(Resource):
     def _put_off(self, error: BaseException) -> None:
         """Schedule a full sync: the changes of the last look did not get into the tables."""
         self._due.is_whole = True
-        self._look_at_ns = self._catalog.clock.now_ns() + int(RETRY_S * _NS_PER_S)
+        self._look_at_ns = self._catalog.clock.now_ns() + int(RETRY_S * NS_PER_S)
         self._tell("catalog", error)
 
     def _tell_of_driver(self, error: BaseException) -> None:
@@ -214,7 +214,7 @@ class _EventSubscription:
             self.close()
         now_ns = self._clock.now_ns()
         if self.events is None and now_ns >= self._try_at_ns:
-            self._try_at_ns = now_ns + int(RETRY_S * _NS_PER_S)
+            self._try_at_ns = now_ns + int(RETRY_S * NS_PER_S)
             self._connect()
         return [] if self.events is None else self.events.poll()
 

@@ -34,6 +34,7 @@ from aerolog.catalog.index.models import (
 )
 from aerolog.catalog.index.spans import CLASSES, LIMITS_MS, SPAN_CLASS_SQL, UNENDED
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,6 @@ _LISTED: Final = 200
 _ALWAYS: Final = {"enable_seqscan": "off", "jit": "off", "max_parallel_workers_per_gather": "0"}
 
 _SPAN_CLASS: Final[ColumnElement[int]] = literal_column(SPAN_CLASS_SQL)
-_NS_PER_MS: Final = 1_000_000
 _BY_TIME: Final = ("newest", "oldest")
 _BY_SIZE: Final = ("largest", "smallest")
 
@@ -333,7 +333,7 @@ def _found(rows: Select[Any]) -> ColumnElement[bool]:
 
 
 def _nanoseconds(time_ms: int) -> int:
-    return min(max(time_ms * _NS_PER_MS, INT64_MIN), INT64_MAX)
+    return min(max(time_ms * NS_PER_MS, INT64_MIN), INT64_MAX)
 
 
 @dataclass(frozen=True, slots=True)

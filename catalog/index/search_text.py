@@ -12,8 +12,7 @@ from aerolog.catalog.index.search_checks import IDS_MAX, checked
 from aerolog.transport.config.times import datetime_ns, parse_time_ns
 from aerolog.transport.config.values import parse_size
 from aerolog.transport.errors import ConfigurationError
-
-_NS_PER_MS: Final = 1_000_000
+from aerolog.transport.time_units import NS_PER_MS
 
 
 def parse_search(given: Mapping[str, Any] | Iterable[str]) -> Search:
@@ -121,7 +120,7 @@ def _time(name: str, value: object) -> int:
             time_ns = parse_time_ns(name, str(value))
     except ConfigurationError as error:
         raise SearchError(str(error)) from error
-    return -(-time_ns // _NS_PER_MS)
+    return -(-time_ns // NS_PER_MS)
 
 
 def parse_archive(name: str, value: object) -> str | int:

@@ -17,6 +17,7 @@ from aerolog.archive.time_index import SOURCE_DESCRIPTOR, TimeIndex, index_path
 from aerolog.catalog.index.models import Recording, State, TimeIndexEntry, TimeIndexFile
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN
 from aerolog.transport.errors import FileFormatError
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +34,6 @@ SPANS: Final = 32
 #: The shortest span is 2 to this power nanoseconds, about a second.
 _SHIFT_MIN: Final = 30
 _SHIFT_MAX: Final = 62
-_NS_PER_MS: Final = 1_000_000
 _FILES: Final[Table] = TimeIndexFile.__table__  # type: ignore[assignment]
 _ENTRIES: Final[Table] = TimeIndexEntry.__table__  # type: ignore[assignment]
 
@@ -183,10 +183,10 @@ class _Grid:
     @classmethod
     def of(cls, index: TimeIndex, descriptor: RecordingDescriptor) -> _Grid:
         """The finest grid that has at most ``SPANS`` spans."""
-        first = min(descriptor.start_timestamp * _NS_PER_MS, index.first_time_ns)
+        first = min(descriptor.start_timestamp * NS_PER_MS, index.first_time_ns)
         last = max(first, index.last_time_ns)
         if not descriptor.is_active:
-            last = max(last, (descriptor.stop_timestamp + 1) * _NS_PER_MS - 1)
+            last = max(last, (descriptor.stop_timestamp + 1) * NS_PER_MS - 1)
         first, last = _bounded(first), _bounded(last)
         shift = _SHIFT_MIN
         while shift < _SHIFT_MAX and (last >> shift) - (first >> shift) >= SPANS:

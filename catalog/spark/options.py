@@ -12,6 +12,7 @@ from aerolog.catalog.times import ANY_TIME, FROM_INDEX, TimeRange, TimeSource
 from aerolog.transport.config.times import parse_time_ns
 from aerolog.transport.config.values import parse_size, whole_number
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +23,6 @@ Table = Literal["rows", "rejects", "recordings"]
 
 PARTITION_BYTES = 256 * 1024 * 1024
 IDS_MAX = 100_000
-_NS_PER_MS = 1_000_000
 _DECODER_PREFIX = "decoder."
 _ANY = TypeVar("_ANY")
 
@@ -186,8 +186,8 @@ def _choice(found: _Texts, since_ns: int | None, until_ns: int | None) -> Choice
         name=found.take("name", str),
         state=found.take("state", _one_of("active", "stopped", "invalid", "deleted", "purged")),
         # A recording that stopped within that millisecond may have rows at its end.
-        since_ms=None if since_ns is None else since_ns // _NS_PER_MS,
-        until_ms=None if until_ns is None else -(-until_ns // _NS_PER_MS),
+        since_ms=None if since_ns is None else since_ns // NS_PER_MS,
+        until_ms=None if until_ns is None else -(-until_ns // NS_PER_MS),
     )
 
 

@@ -15,11 +15,12 @@ from aerolog.archive.client.caller import (
 )
 from aerolog.cluster.client.cluster_connection import ClusterConnection
 from aerolog.cluster.client.cluster_session import BATCH_LIMIT, ClientState
-from aerolog.cluster.client.options import NS_PER_SECOND, ClusterClientOptions
+from aerolog.cluster.client.options import ClusterClientOptions
 from aerolog.cluster.errors import ClusterError, SessionClosedError
 from aerolog.cluster.protocol import AdminRequest, AdminRequestType, AdminResponseCode
 from aerolog.transport.client import Aeron
 from aerolog.transport.client.aio import AsyncAeron
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -247,7 +248,7 @@ class ClusterClientBase:
             SessionClosedError: the session has ended.
         """
         seconds = self.options.message_timeout if timeout is None else timeout
-        deadline_ns = self.options.clock.now_ns() + round(seconds * NS_PER_SECOND)
+        deadline_ns = self.options.clock.now_ns() + round(seconds * NS_PER_S)
         return (yield from self.session.sending(data, deadline_ns))
 
     @series

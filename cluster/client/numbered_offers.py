@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from aerolog.archive.client.caller import AwaitedForm, WaitingForm, operation, series
 from aerolog.cluster.client.aeron_cluster import AeronCluster, AsyncAeronCluster
 from aerolog.cluster.client.cluster_session import FRAGMENT_LIMIT
-from aerolog.cluster.client.options import NS_PER_SECOND
 from aerolog.cluster.numbered_messages import NumberedMessage, numbered_message
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import AeronTimeoutError, MessageFormatError
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from aerolog.archive.client.caller import Parts, Steps
@@ -112,7 +112,7 @@ class NumberedOffersBase(Generic[ClientT]):
         """
         options = self._cluster.options
         seconds = options.message_timeout if timeout is None else timeout
-        deadline_ns = options.clock.now_ns() + round(seconds * NS_PER_SECOND)
+        deadline_ns = options.clock.now_ns() + round(seconds * NS_PER_S)
         while (result := self.offer(data)) <= 0:
             found = self._read(FRAGMENT_LIMIT)
             self._answers += found

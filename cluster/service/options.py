@@ -13,6 +13,7 @@ from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.time_units import NS_PER_S
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ CYCLE_THRESHOLD: Final = _declare.duration(
     "aeron.cluster.service.cycle.threshold", 100_000_000, "duty cycles longer than this are counted"
 )
 SNAPSHOT_THRESHOLD: Final = _declare.duration(
-    "aeron.cluster.service.snapshot.threshold", 1_000_000_000,
+    "aeron.cluster.service.snapshot.threshold", NS_PER_S,
     "snapshots that take longer than this are counted",
 )  # fmt: skip
 IDLE_STRATEGY: Final = _declare.text(

@@ -50,6 +50,7 @@ from aerolog.transport.concurrent.agent_runner import AgentTerminated
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.errors import AerologError, MessageFormatError, ResourceClosedError
 from aerolog.transport.protocol.sbe import HEADER
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from aerolog.transport.client import Aeron, Image, Subscription
     from aerolog.transport.client.client_counters import CounterView
 
-_MARK_INTERVAL_NS: Final = 1_000_000_000
+_MARK_INTERVAL_NS: Final = NS_PER_S
 _CONTROL_LIMIT: Final = 10
 
 

@@ -8,13 +8,13 @@ from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.segment import segment_file_name
 from aerolog.archive.retention.clock import ClockReading
 from aerolog.archive.retention.facts import (
-    NS_PER_MS,
     DescriptorTimeline,
     Facts,
     RecordingFacts,
     sorted_bases,
 )
 from aerolog.testing.recordings import RecordingBuilder
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

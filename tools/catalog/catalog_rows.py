@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+from aerolog.transport.time_units import NS_PER_MS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from aerolog.catalog.index.search import FoundRecording
 
-_NS_PER_MS: Final = 1_000_000
 
 #: Columns of what a search prints; JSON has the rest as well.
 COLUMNS: Final = (
@@ -53,7 +54,7 @@ def shown_time(time_ms: int | None) -> str | None:
     if time_ms is None:
         return None
     try:
-        return format_time(time_ms * _NS_PER_MS)
+        return format_time(time_ms * NS_PER_MS)
     except (ValueError, OverflowError, OSError):
         return f"{time_ms} ms"
 

@@ -20,10 +20,10 @@ from aerolog.transport.config.values import (
     parse_size,
 )
 from aerolog.transport.errors import AerologError
+from aerolog.transport.time_units import NS_PER_S
 
 T = TypeVar("T")
 
-_NS_PER_SECOND = 1_000_000_000
 
 #: Ends the help of every option that takes a time.
 TIME_RULE = "Local time unless it has an offset, as shown ones have."
@@ -45,7 +45,7 @@ def option_parser(parse: Callable[[str, str], T], name: str) -> Callable[[str | 
 
 
 def _seconds(name: str, text: str) -> float:
-    return parse_long_duration_ns(name, text) / _NS_PER_SECOND
+    return parse_long_duration_ns(name, text) / NS_PER_S
 
 
 def seconds_parser(name: str) -> Callable[[str | float], float]:

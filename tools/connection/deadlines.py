@@ -6,13 +6,13 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FIRST_IDLE_S: Final = 0.000_05
 _LAST_IDLE_S: Final = 0.002
-_NS_PER_SECOND: Final = 1e9
 
 
 class Idle:
@@ -41,7 +41,7 @@ class Deadline:
 
     def __init__(self, seconds: float, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
-        self._at_ns = self._clock.now_ns() + seconds * _NS_PER_SECOND
+        self._at_ns = self._clock.now_ns() + seconds * NS_PER_S
 
     @property
     def passed(self) -> bool:
@@ -50,7 +50,7 @@ class Deadline:
 
     def extend(self, seconds: float) -> None:
         """Moves the deadline to so many seconds later."""
-        self._at_ns += seconds * _NS_PER_SECOND
+        self._at_ns += seconds * NS_PER_S
 
 
 class Interval:
@@ -64,7 +64,7 @@ class Interval:
 
     def __init__(self, seconds: float, clock: Clock | None = None, *, at_once: bool = True) -> None:
         self._clock = clock or SystemClock()
-        self._length_ns = seconds * _NS_PER_SECOND
+        self._length_ns = seconds * NS_PER_S
         self._next_ns = self._clock.now_ns() + (0 if at_once else self._length_ns)
 
     def is_due(self) -> bool:

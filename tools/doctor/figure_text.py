@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S, NS_PER_US
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -14,9 +16,9 @@ _SPANS: Final = (
     ("d", 86_400_000_000_000),
     ("h", 3_600_000_000_000),
     ("min", 60_000_000_000),
-    ("s", 1_000_000_000),
-    ("ms", 1_000_000),
-    ("us", 1_000),
+    ("s", NS_PER_S),
+    ("ms", NS_PER_MS),
+    ("us", NS_PER_US),
 )
 
 
@@ -38,7 +40,7 @@ def span_text(span_ns: float) -> str:
 
 def millis_text(span_ms: float) -> str:
     """A duration in milliseconds, as span_text."""
-    return span_text(span_ms * 1_000_000)
+    return span_text(span_ms * NS_PER_MS)
 
 
 def rate_text(rate: float) -> str:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.time_units import NS_PER_S
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -434,7 +436,7 @@ class Case:
         """Seconds between the two looks, 0 when there is one."""
         if self.before is None:
             return 0.0
-        return (self.now.monotonic_ns - self.before.monotonic_ns) / 1e9
+        return (self.now.monotonic_ns - self.before.monotonic_ns) / NS_PER_S
 
     @property
     def driver(self) -> DriverSnapshot | None:

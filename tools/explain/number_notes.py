@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from aerolog.transport.protocol.sbe import semantic_version_text
-
-_NS_PER_S = 1_000_000_000
+from aerolog.transport.time_units import NS_PER_S
 
 
 def version(value: int) -> str:
@@ -28,15 +27,15 @@ def time_ms(value: int) -> str:
 def time_ns(value: int) -> str:
     """A time in epoch nanoseconds, as local time to the microsecond."""
     try:
-        moment = datetime.fromtimestamp(value // _NS_PER_S).astimezone()
+        moment = datetime.fromtimestamp(value // NS_PER_S).astimezone()
     except (OverflowError, OSError, ValueError):
         return "no time"
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{value % _NS_PER_S // 1000:06d}{moment:%z}"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{value % NS_PER_S // 1000:06d}{moment:%z}"
 
 
 def seconds_ns(value: int) -> str:
     """A duration in nanoseconds."""
-    return f"{value / _NS_PER_S:g} s"
+    return f"{value / NS_PER_S:g} s"
 
 
 def yes_no(value: int) -> str:

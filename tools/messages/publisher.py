@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from aerolog.tools.connection.deadlines import Deadline, Idle
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import MessageTooLargeError, NotConnectedError
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,7 +71,7 @@ class Publisher:
     @property
     def elapsed_s(self) -> float:
         """Seconds since the first message."""
-        return (self._clock.now_ns() - self._begin_ns) / 1e9
+        return (self._clock.now_ns() - self._begin_ns) / NS_PER_S
 
     def send(self, batches: Iterator[list[bytes]]) -> None:
         """Sends all messages.

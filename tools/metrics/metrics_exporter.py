@@ -11,6 +11,7 @@ from aerolog.tools.metrics.driver_metrics import DriverReader, DriverSource, Sou
 from aerolog.tools.metrics.samples import Collected, Samples
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.resource import Resource
+from aerolog.transport.time_units import NS_PER_S
 
 #: Label sets of a kind that are told apart, by default.
 DEFAULT_LIMIT = 200
@@ -78,7 +79,7 @@ class Exporter(Resource):
                 source.collect(samples)
             samples.add("exporter_info", 1, __version__)
             samples.add("exporter_label_limit", self._limit)
-            samples.add("exporter_collect_seconds", (self.clock.now_ns() - begin_ns) / 1e9)
+            samples.add("exporter_collect_seconds", (self.clock.now_ns() - begin_ns) / NS_PER_S)
             return list(samples.collected())
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.metrics.samples import Bound, Labels, Samples, Totals
 from aerolog.tools.views.stream_limits import LimitKind, limited_by
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
@@ -51,7 +52,7 @@ class StreamMetrics:
     def add(self, samples: Samples, streams: list[StreamView], snapshot: CountersSnapshot) -> None:
         """Adds what a snapshot says of streams."""
         shown = self.bound.admit(labels_of(stream) for stream in streams)
-        interval_s = (snapshot.taken_ns - self._before_ns) / 1e9
+        interval_s = (snapshot.taken_ns - self._before_ns) / NS_PER_S
         for stream in streams:
             labels = (self._aeron_dir, *shown[labels_of(stream)])
             samples.add("stream_sessions", 1, *labels)
@@ -103,7 +104,7 @@ class StreamMetrics:
         if receiver.congestion_window is not None:
             samples.add("stream_congestion_window_bytes", receiver.congestion_window, *labels)
         if receiver.round_trip_ns is not None:
-            samples.add("stream_round_trip_seconds", receiver.round_trip_ns / 1e9, *labels)
+            samples.add("stream_round_trip_seconds", receiver.round_trip_ns / NS_PER_S, *labels)
 
     def _add_subscribers(
         self, samples: Samples, stream: StreamView, labels: Labels, snapshot: CountersSnapshot

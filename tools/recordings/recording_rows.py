@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive, RecordingSubscription
     from aerolog.archive.format.archive_folder import Recording
 
-_NS_PER_MS = 1_000_000
 _PAGE = 256
 _OF_THE_SESSION = {"control_session_id", "correlation_id"}
 _NAMES = tuple(f.name for f in fields(RecordingDescriptor) if f.name not in _OF_THE_SESSION)
@@ -62,7 +62,7 @@ def shown(values: dict[str, Any]) -> dict[str, Any]:
     result = dict(values)
     for name in ("start_timestamp", "stop_timestamp"):
         if result[name] is not None:
-            result[name] = format_time(result[name] * _NS_PER_MS)
+            result[name] = format_time(result[name] * NS_PER_MS)
     unfinished = result.pop("unfinished")
     result["active"] = "unfinished" if unfinished else "yes" if result["active"] else "no"
     return result

@@ -9,11 +9,11 @@ from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import TIME_RULE, JsonOption
 from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption
 from aerolog.tools.retention.retention_group import app
+from aerolog.transport.time_units import NS_PER_MS
 
 IdsArgument = Annotated[
     list[int], typer.Argument(metavar="ID...", help="Recording ids.", show_default=False)
 ]
-_NS_PER_MS = 1_000_000
 
 
 @command(
@@ -50,7 +50,7 @@ def hold(
 
     check_folder(archive_dir)
     check_recordings(archive_dir, recording_ids)
-    until_ms = None if until is None else parse_time_ns("--until", until) // _NS_PER_MS
+    until_ms = None if until is None else parse_time_ns("--until", until) // NS_PER_MS
     holds = Holds.open(archive_dir)
     now_ms = SystemClock().now_epoch_ms()
     made = [holds.add(one, reason, until_ms, now_ms=now_ms) for one in recording_ids]

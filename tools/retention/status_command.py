@@ -9,6 +9,7 @@ from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import JsonOption
 from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption
 from aerolog.tools.retention.retention_group import app
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from aerolog.archive.retention.status import RetentionStatus
@@ -71,4 +72,4 @@ def _fields(found: "RetentionStatus") -> dict[str, Any]:
 def _time(milliseconds: int | None) -> str:
     from aerolog.transport.config.times import format_time
 
-    return "" if milliseconds is None else format_time(milliseconds * 1_000_000)
+    return "" if milliseconds is None else format_time(milliseconds * NS_PER_MS)

@@ -16,6 +16,7 @@ from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import Trouble, ViewError
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.error_text import format_time
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,7 @@ def show(aeron_dir: str | None, *, as_json: bool) -> None:
             "software": told["software"],
             "started": format_time(told["start_ms"]),
             "cnc version": told["cnc_version"],
-            "client timeout": f"{told['client_liveness_timeout_ns'] / 1e9:g} s",
+            "client timeout": f"{told['client_liveness_timeout_ns'] / NS_PER_S:g} s",
             "file page size": told["file_page_size"],
             "counters": told["counters"],
             "distinct errors": told["errors"],

@@ -8,6 +8,7 @@ import typer
 from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import TIME_RULE, grouped
 from aerolog.tools.stat.options import LookOptions
+from aerolog.transport.time_units import NS_PER_MS
 
 app = typer.Typer(add_completion=False)
 
@@ -66,7 +67,7 @@ def errors(
     from aerolog.tools.terminal.terminal_text import write_exact
     from aerolog.transport.config.times import parse_time_ns
 
-    since_ms = 0 if since is None else parse_time_ns("--since", since) // 1_000_000
+    since_ms = 0 if since is None else parse_time_ns("--since", since) // NS_PER_MS
     if look.classic:
         if archive_dir is not None:
             raise typer.BadParameter(

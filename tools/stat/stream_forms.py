@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from aerolog.tools.terminal.schedule import StyledLine
 from aerolog.tools.views.stream_limits import LimitKind, limited_by, reader_text
 from aerolog.tools.views.stream_views import StreamView, streams
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
     from aerolog.tools.views.stream_limits import Limit
 
-_NS_PER_SECOND: Final = 1e9
 _Identity = tuple[int, int, int]
 
 
@@ -41,7 +41,7 @@ class Streams:
         self._previous = previous
         self._previous_ns = self.snapshot.taken_ns
         self.interval_s = (
-            0.0 if before_ns is None else (self.snapshot.taken_ns - before_ns) / _NS_PER_SECOND
+            0.0 if before_ns is None else (self.snapshot.taken_ns - before_ns) / NS_PER_S
         )
         passes = self._filters.passes_stream
         self.found = [

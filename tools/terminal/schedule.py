@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from aerolog.tools.terminal.terminal_text import fit
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -193,9 +194,9 @@ class Schedule:
 def _scroll(screen: Screen, seconds: float) -> bool:
     """Repaint when a key has moved the screen, until it is time; whether a key has ended it."""
     clock = SystemClock()
-    deadline_ns = clock.now_ns() + round(seconds * 1e9)
+    deadline_ns = clock.now_ns() + round(seconds * NS_PER_S)
     while not screen.ended:
-        left = (deadline_ns - clock.now_ns()) / 1e9
+        left = (deadline_ns - clock.now_ns()) / NS_PER_S
         if left <= 0 or not screen.changed.wait(left):
             break
         screen.changed.clear()

@@ -37,6 +37,7 @@ from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
 from aerolog.transport.memory.cycle_histograms import FILE_NAME as CYCLES_FILE
 from aerolog.transport.memory.cycle_histograms import read_cycles
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from aerolog.tools.views.driver_view import LossEntry, ObservedError
     from aerolog.transport.memory.mapped_file import MappedFile
 
-_NS_PER_SECOND: Final = 1e9
 #: Seconds between two readings of errors and losses, which change seldom.
 _SELDOM_S: Final = 2.0
 #: Seconds between two readings of a catalog, and the least of the time that it may take.
@@ -149,7 +149,7 @@ class LiveSource:
         return [CycleHistogram(clean(one.agent), one.counts) for one in found]
 
     def _look_seldom(self, view: DriverView, at_ns: int) -> None:
-        if self._seldom_ns is None or (at_ns - self._seldom_ns) / _NS_PER_SECOND >= _SELDOM_S:
+        if self._seldom_ns is None or (at_ns - self._seldom_ns) / NS_PER_S >= _SELDOM_S:
             self._errors, self._losses, self._seldom_ns = view.errors(), view.losses(), at_ns
             if self._archive is not None:
                 self._archive_errors = self._archive.errors()
@@ -224,7 +224,7 @@ class _Archive:
             self._forget()
             found = _Catalog({}, trouble=str(error))
         ended_ns = self._clock.now_ns()
-        pause_ns = max(int(_CATALOG_S * _NS_PER_SECOND), (ended_ns - started_ns) * _CATALOG_SHARE)
+        pause_ns = max(int(_CATALOG_S * NS_PER_S), (ended_ns - started_ns) * _CATALOG_SHARE)
         self._due_ns = ended_ns + pause_ns
         return found
 

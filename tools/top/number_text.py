@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from typing import Final
 
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
+
 _SI: Final = ("", "k", "M", "G", "T", "P", "E")
-_DURATIONS: Final = ((1_000, "ns"), (1_000_000, "us"), (1_000_000_000, "ms"))
-_SECOND_NS: Final = 1_000_000_000
+_DURATIONS: Final = ((1_000, "ns"), (NS_PER_MS, "us"), (NS_PER_S, "ms"))
 _AGES: Final = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "m"), (60, "m", 1, "s"))
 
 
@@ -43,8 +44,8 @@ def events(per_second: float | None) -> str:
 
 def duration(nanoseconds: float) -> str:
     """A duration with three digits: 812 us, 4.21 ms, 1.5 s."""
-    if nanoseconds >= _SECOND_NS:
-        seconds = nanoseconds / _SECOND_NS
+    if nanoseconds >= NS_PER_S:
+        seconds = nanoseconds / NS_PER_S
         return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
     for limit, unit in _DURATIONS:
         if nanoseconds < limit:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
-
-_NS_PER_SECOND: Final = 1e9
 
 
 class Rates:
@@ -22,7 +22,7 @@ class Rates:
     def __init__(self, previous: CountersSnapshot, current: CountersSnapshot) -> None:
         self.previous = previous
         self.current = current
-        self.interval_s = max(0.0, (current.taken_ns - previous.taken_ns) / _NS_PER_SECOND)
+        self.interval_s = max(0.0, (current.taken_ns - previous.taken_ns) / NS_PER_S)
 
     def change(self, counter_id: int) -> int | None:
         """How much a counter changed, None where nobody can tell."""

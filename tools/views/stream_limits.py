@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.time_units import NS_PER_MS
+
 if TYPE_CHECKING:
     from aerolog.tools.views.stream_views import Publisher, Receiver, Sender, StreamView, Subscriber
 
@@ -244,7 +246,7 @@ def _congestion(receiver: Receiver, told: str) -> Limit | None:
     if window is None:
         return None
     rtt = receiver.round_trip_ns
-    trip = f" at a round trip of {rtt / 1e6:.2f} ms" if rtt else ""
+    trip = f" at a round trip of {rtt / NS_PER_MS:.2f} ms" if rtt else ""
     return Limit(
         LimitKind.CONGESTION,
         f"congestion: congestion control has the window at {_bytes(window)}{trip}; {told}",

@@ -28,6 +28,7 @@ from aerolog.transport.errors import (
     ResourceClosedError,
 )
 from aerolog.transport.protocol import commands
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 from aerolog.transport.uri.known_keys import check_keys
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from aerolog.transport.client.subscription import Subscription
 
 _T = TypeVar("_T")
-_WAIT_SLICE_NS = 1_000_000
+_WAIT_SLICE_NS = NS_PER_MS
 
 
 class ClientConductor:
@@ -242,7 +243,7 @@ class ClientConductor:
 
     def monotonic(self) -> float:
         """Seconds of the client's clock, for deadlines."""
-        return self.options.clock.now_ns() / 1e9
+        return self.options.clock.now_ns() / NS_PER_S
 
     def await_work(self, wait_ns: int) -> None:
         """Wait at most ``wait_ns`` for messages and handle them; signals are handled in between."""
@@ -361,9 +362,10 @@ class ClientConductor:
         watch, folder = self.liveness, self.options.aeron_dir
         if code == liveness.SERVICE_INTERVAL_EXCEEDED:
             reason: BaseException = ConductorServiceTimeoutError(
-                f"the client of {folder} was not serviced for {watch.service_gap_ns / 1e9:.3f} s,"
-                f" more than the {watch.inter_service_timeout_ns / 1e9:.3f} s after which the"
-                " driver gives a client up: connect a new one"
+                f"the client of {folder} was not serviced for"
+                f" {watch.service_gap_ns / NS_PER_S:.3f} s, more than the"
+                f" {watch.inter_service_timeout_ns / NS_PER_S:.3f} s after which the driver gives"
+                " a client up: connect a new one"
             )
         elif code == liveness.DRIVER_SHUT_DOWN:
             reason = DriverTimeoutError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from aerolog.transport.client.liveness import Liveness
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.cnc import CncFile
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from aerolog.transport.client.options import ClientOptions
@@ -66,7 +67,7 @@ def connect(options: ClientOptions) -> DriverConnection:
 
     cnc = CncFile.connect(
         options.aeron_dir,
-        timeout_ms=options.driver_timeout_ns // 1_000_000,
+        timeout_ms=options.driver_timeout_ns // NS_PER_MS,
         file_system=options.file_system,
         clock=options.clock,
         sleep=sleep,
@@ -75,8 +76,8 @@ def connect(options: ClientOptions) -> DriverConnection:
     inter_service_ns = cnc.header.client_liveness_timeout_ns
     if keepalive_ns >= inter_service_ns:
         raise ConfigurationError(
-            f"keepalive_interval of {keepalive_ns / 1e9:g} s must be less than the driver's "
-            f"client liveness timeout of {inter_service_ns / 1e9:g} s"
+            f"keepalive_interval of {keepalive_ns / NS_PER_S:g} s must be less than the driver's "
+            f"client liveness timeout of {inter_service_ns / NS_PER_S:g} s"
         )
     client_id = cnc.to_driver.next_correlation_id()
     receiver = cnc.receiver()

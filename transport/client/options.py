@@ -13,6 +13,7 @@ from aerolog.transport.config.values import duration_to_ns
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     CounterHandler = Callable[[CountersReader, int, int], object]
 
 MAX_CLIENT_NAME_LENGTH = 100
-_NS_PER_SECOND = 1_000_000_000
 
 _declare: Final = Declare()
 AERON_DIR: Final = _declare.text(
@@ -44,7 +44,7 @@ IDLE_SLEEP: Final = _declare.duration(
     "aeron.client.idle.sleep.duration",
     16_000_000,
     "sleep of the client thread between two looks",
-    high=_NS_PER_SECOND,
+    high=NS_PER_S,
     keyword="idle_sleep",
 )
 NAME: Final = _declare.text("aeron.client.name", "", "shown beside the heartbeat", keyword="name")
@@ -151,7 +151,7 @@ class ClientOptions:
         settings.report(LOG.warning)
         return cls(
             aeron_dir=settings[AERON_DIR] or default_aeron_dir(),
-            driver_timeout_ns=settings[DRIVER_TIMEOUT] * 1_000_000,
+            driver_timeout_ns=settings[DRIVER_TIMEOUT] * NS_PER_MS,
             keepalive_interval_ns=seconds_to_ns("keepalive_interval", keepalive_interval),
             idle_sleep_ns=settings[IDLE_SLEEP],
             name=settings[NAME],
@@ -172,4 +172,4 @@ class ClientOptions:
     @property
     def driver_timeout(self) -> float:
         """The driver timeout in seconds."""
-        return self.driver_timeout_ns / _NS_PER_SECOND
+        return self.driver_timeout_ns / NS_PER_S

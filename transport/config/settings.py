@@ -30,6 +30,7 @@ from aerolog.transport.config.values import (
     size_to_int,
 )
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NUMBER: Final = re.compile(r"([+-]?)(0[xX]|#|0(?=[0-9]))?([0-9a-fA-F]+)", re.ASCII)
-_NS_PER_MS: Final = 1_000_000
 
 
 class Settings:
@@ -310,7 +310,7 @@ def _from_keyword(prop: Property[Any], keyword: str, value: Any) -> Any:
 
 
 def _duration_keyword(prop: Property[Any], keyword: str, value: Any) -> int:
-    unit_ns = 1 if prop.kind is Kind.DURATION else _NS_PER_MS
+    unit_ns = 1 if prop.kind is Kind.DURATION else NS_PER_MS
     if keyword != prop.keyword:
         if isinstance(value, bool) or not isinstance(value, int):
             raise ConfigurationError(f"{keyword}: {value!r} is not a whole number")

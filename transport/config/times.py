@@ -9,23 +9,23 @@ from typing import Final
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S, NS_PER_US
 
-_NS_PER_SECOND: Final = 1_000_000_000
 _UNIX_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _EPOCH: Final = re.compile(r"([+-]?[0-9]{1,19})(?:\.([0-9]{1,9}))?(s|ms|us|ns)?", re.ASCII)
 _FRACTION_DIGITS_MAX: Final = 9
-_UNITS_NS: Final = {"s": _NS_PER_SECOND, "ms": 1_000_000, "us": 1_000, "ns": 1}
+_UNITS_NS: Final = {"s": NS_PER_S, "ms": NS_PER_MS, "us": NS_PER_US, "ns": 1}
 #: A number without a unit has the first of these units in which it lies before the year 5138.
 _MAGNITUDES: Final = ((10**11, "s"), (10**14, "ms"), (10**17, "us"))
 #: A smaller number with a unit means how long ago, since no recording is older than 1973.
-_EPOCH_FROM_NS: Final = 10**8 * _NS_PER_SECOND
+_EPOCH_FROM_NS: Final = 10**8 * NS_PER_S
 _SPANS_NS: Final = {
     **_UNITS_NS,
-    "m": 60 * _NS_PER_SECOND,
-    "h": 3600 * _NS_PER_SECOND,
-    "d": 86_400 * _NS_PER_SECOND,
-    "w": 7 * 86_400 * _NS_PER_SECOND,
+    "m": 60 * NS_PER_S,
+    "h": 3600 * NS_PER_S,
+    "d": 86_400 * NS_PER_S,
+    "w": 7 * 86_400 * NS_PER_S,
 }
 _SPAN: Final = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?(ms|us|ns|s|m|h|d|w)", re.ASCII)
 _RELATIVE: Final = re.compile(r"(now)?\s*([+-])?\s*((?:[0-9.]+[a-z]+)+)", re.ASCII)
@@ -98,7 +98,7 @@ def datetime_ns(moment: datetime) -> int:
 
 def format_time(time_ns: int) -> str:
     """Format a time as ISO 8601 in UTC, with as many digits as are needed to be exact."""
-    seconds, fraction = divmod(time_ns, _NS_PER_SECOND)
+    seconds, fraction = divmod(time_ns, NS_PER_S)
     shown = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return shown + (f".{fraction:09}".rstrip("0") if fraction else "") + "Z"
 
@@ -155,7 +155,7 @@ def _from_date(name: str, text: str, zone: tzinfo | None, now_ns: int) -> int:
         raise
     except (ValueError, OverflowError, OSError) as error:
         raise ConfigurationError(f"{name}: {text!r} is not a time: {_FORMS}") from error
-    return seconds * _NS_PER_SECOND + (int(fraction.group(1).ljust(9, "0")) if fraction else 0)
+    return seconds * NS_PER_S + (int(fraction.group(1).ljust(9, "0")) if fraction else 0)
 
 
 def _moment(text: str, zone: tzinfo | None, now_ns: int) -> tuple[datetime, bool]:
@@ -164,7 +164,7 @@ def _moment(text: str, zone: tzinfo | None, now_ns: int) -> tuple[datetime, bool
     if match is None or not text:
         return datetime.fromisoformat(text), len(text) in _DATE_LENGTHS
     word, clock = match.groups()
-    today = datetime.fromtimestamp(now_ns // _NS_PER_SECOND, UTC).astimezone(zone).date()
+    today = datetime.fromtimestamp(now_ns // NS_PER_S, UTC).astimezone(zone).date()
     day: date = today + timedelta(days=_DAYS[word.lower()] if word else 0)
     return datetime.fromisoformat(f"{day.isoformat()}T{clock or '00:00'}"), clock is None
 

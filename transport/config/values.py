@@ -12,6 +12,7 @@ import re
 from datetime import timedelta
 
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S, NS_PER_US
 
 INT32_MIN = -(1 << 31)
 INT32_MAX = (1 << 31) - 1
@@ -24,13 +25,12 @@ NUMBER_FORMAT = "java.lang.NumberFormatException"
 ASCII_NUMBER_FORMAT = "org.agrona.AsciiNumberFormatException"
 
 _SIZE_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_DURATION_UNITS_NS = {"n": 1, "u": 1_000, "m": 1_000_000}
-_NS_PER_SECOND = 1_000_000_000
+_DURATION_UNITS_NS = {"n": 1, "u": NS_PER_US, "m": NS_PER_MS}
 _LONG_UNITS_NS = {
-    "m": 60 * _NS_PER_SECOND,
-    "min": 60 * _NS_PER_SECOND,
-    "h": 3_600 * _NS_PER_SECOND,
-    "d": 86_400 * _NS_PER_SECOND,
+    "m": 60 * NS_PER_S,
+    "min": 60 * NS_PER_S,
+    "h": 3_600 * NS_PER_S,
+    "d": 86_400 * NS_PER_S,
 }
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 #: More digits of a fraction than a day has nanoseconds change nothing.
@@ -78,7 +78,7 @@ def parse_duration_ns(name: str, text: str) -> int:
     if text[-1] not in "sS" or len(text) < 2:
         raise wrong
     if _is_digit(text[-2]):
-        return min(_parse_digits(name, text, text[:-1], form) * _NS_PER_SECOND, INT64_MAX)
+        return min(_parse_digits(name, text, text[:-1], form) * NS_PER_S, INT64_MAX)
     if len(text) < 3:
         raise wrong
     number = _parse_digits(name, text, text[:-2], form)  # before the unit, as in the reference
@@ -99,7 +99,7 @@ def parse_long_duration_ns(name: str, text: str) -> int:
             f"{name}: {text!r} is not a duration: a number and one of ns, us, ms, s, m, h, d"
         )
     number, suffix = match.group(1), match.group(2).lower()
-    unit = _LONG_UNITS_NS.get(suffix) or _DURATION_UNITS_NS.get(suffix[:-1], _NS_PER_SECOND)
+    unit = _LONG_UNITS_NS.get(suffix) or _DURATION_UNITS_NS.get(suffix[:-1], NS_PER_S)
     whole, _, fraction = number.partition(".")
     whole, fraction = whole.lstrip("0"), fraction[:_FRACTION_DIGITS]
     # Python refuses int() of a very long digit string, so the length is checked first.
@@ -122,11 +122,11 @@ def duration_to_ns(name: str, value: float | timedelta | str) -> int:
             f"{name}: {value!r} is not a duration: seconds, a timedelta, or text such as '5s'"
         )
     elif isinstance(value, int):
-        result = value * _NS_PER_SECOND
+        result = value * NS_PER_S
     else:
-        if not abs(value) < INT64_MAX / _NS_PER_SECOND:
+        if not abs(value) < INT64_MAX / NS_PER_S:
             raise ConfigurationError(f"{name}: {value!r} seconds are out of range")
-        result = round(value * _NS_PER_SECOND)
+        result = round(value * NS_PER_S)
     if not 0 <= result <= INT64_MAX:
         raise ConfigurationError(f"{name}: {value!r} is negative or too long")
     return result
@@ -199,7 +199,7 @@ def format_size(value: int) -> str:
 
 def format_duration(value_ns: int) -> str:
     """Format ns in their shortest exact form: 5,000,000,000 is ``5s``, 0 is ``0ns``."""
-    for suffix, unit in (("s", _NS_PER_SECOND), ("ms", 1_000_000), ("us", 1_000)):
+    for suffix, unit in (("s", NS_PER_S), ("ms", NS_PER_MS), ("us", NS_PER_US)):
         if value_ns >= unit and value_ns % unit == 0:
             return f"{value_ns // unit}{suffix}"
     return f"{value_ns}ns"

@@ -11,14 +11,14 @@ from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.events.properties import DRIVER_EVENT_PROPERTIES
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
+from aerolog.transport.time_units import NS_PER_MS as _MS
+from aerolog.transport.time_units import NS_PER_S as _S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from aerolog.transport.config.sources import Properties
 
-_S: Final = 1_000_000_000
-_MS: Final = 1_000_000
 _K: Final = 1024
 _M: Final = 1024 * _K
 _G: Final = 1024 * _M

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
 from aerolog.transport.events.event_codes import split_code
 from aerolog.transport.events.event_log import EventLog
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     #: Makes the name and text of an event from its number and the bytes that were kept of it.
     Dissect = Callable[[int, bytes], tuple[str, str]]
 
-_NS_PER_S: Final = 1_000_000_000
 _PAUSE_S: Final = 0.001
 _BATCH: Final = 256
 # Control characters in a client's channel or reason are escaped, so that they begin no new line.
@@ -34,7 +34,7 @@ _ESCAPES: Final = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
 
 def time_text(time_ns: int) -> str:
     """Format nanoseconds as seconds with nine decimals."""
-    return f"{time_ns // _NS_PER_S}.{time_ns % _NS_PER_S:09d}"
+    return f"{time_ns // NS_PER_S}.{time_ns % NS_PER_S:09d}"
 
 
 class Output(Protocol):

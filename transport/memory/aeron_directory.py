@@ -30,6 +30,7 @@ from aerolog.transport.memory.cnc import (
 from aerolog.transport.memory.error_text import format_error_log, format_time
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.memory.loss_report import FILE_NAME as LOSS_REPORT
+from aerolog.transport.time_units import NS_PER_MS
 
 _POLL_MS = 1
 
@@ -127,7 +128,7 @@ class AeronDirectory:
 
     def _await_version(self, path: str) -> CncFile | None:
         """Wait until the file has a version; None if it is no usable cnc.dat."""
-        deadline_ns = self.clock.now_ns() + self.timeout_ms * 1_000_000
+        deadline_ns = self.clock.now_ns() + self.timeout_ms * NS_PER_MS
         mapped = self.file_system.open_mapped(path, writable=False, min_length=HEADER_LENGTH)
         while (version := mapped.load_i32(0)) == 0:
             if self.clock.now_ns() >= deadline_ns:

@@ -39,6 +39,7 @@ from aerolog.transport.memory.counters import CountersManager, CountersReader
 from aerolog.transport.memory.error_log import DistinctErrorLog, ErrorObservation, read_error_log
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.memory.ring_buffer import ManyToOneRingBuffer
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from aerolog.transport.memory.mapped_file import MappedFile
@@ -256,7 +257,7 @@ class _Connector:
     sleep: Sleep
 
     def connect(self) -> CncFile:
-        deadline_ns = self.clock.now_ns() + self.timeout_ms * 1_000_000
+        deadline_ns = self.clock.now_ns() + self.timeout_ms * NS_PER_MS
         while True:
             found = self._look()
             if isinstance(found, CncFile):

@@ -21,6 +21,7 @@ from aerolog.transport.protocol.frame_codec import (
     encode_frame,
     encode_resolution_entry,
 )
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,8 +32,6 @@ MAX_BOOTSTRAP_NEIGHBORS: Final = 20
 #: This bounds what unknown hosts can make a driver remember and send.
 MAX_CACHE_ENTRIES: Final = 10_000
 MAX_NEIGHBORS: Final = 1_000
-
-_NS_PER_MS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +53,7 @@ class GossipOptions:
     bootstrap: tuple[str, ...] = ()
     mtu_length: int = 1408
     neighbor_timeout_ns: int = 10_000_000_000
-    self_interval_ns: int = 1_000_000_000
+    self_interval_ns: int = NS_PER_S
     neighbor_interval_ns: int = 2_000_000_000
     bootstrap_interval_ns: int = 10_000_000_000
 
@@ -246,7 +245,7 @@ class NameGossip:
             ip = source.ip
         address = SocketAddress(ip, entry.port)
         # A negative age, which would place the activity in the future, counts as 0.
-        activity_ns = now_ns - max(entry.age_ms, 0) * _NS_PER_MS
+        activity_ns = now_ns - max(entry.age_ms, 0) * NS_PER_MS
         self._remember(entry.name, address, activity_ns)
         self._meet(address, activity_ns, is_self=is_self)
 
@@ -283,7 +282,7 @@ class NameGossip:
                 name,
                 str(entry.address.ip),
                 entry.address.port,
-                min((now_ns - entry.last_activity_ns) // _NS_PER_MS, INT32_MAX),
+                min((now_ns - entry.last_activity_ns) // NS_PER_MS, INT32_MAX),
             )
             for (name, _), entry in self._cache.items()
         )

@@ -44,6 +44,7 @@ from aerolog.transport.errors import (
     NotConnectedError,
     PersistentSubscriptionError,
 )
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,9 +56,8 @@ if TYPE_CHECKING:
 State = PersistentSubscriptionState
 Reason = JoinErrorReason
 
-_MS: Final = 1_000_000
-_FIRST_PAUSE_NS: Final = 10 * _MS
-_LONGEST_PAUSE_NS: Final = 500 * _MS
+_FIRST_PAUSE_NS: Final = 10 * NS_PER_MS
+_LONGEST_PAUSE_NS: Final = 500 * NS_PER_MS
 _POLLS_PER_LOOK: Final = 16  # while live, the archive is read once in so many polls
 _FRUITLESS_ERRORS: Final = 3  # replays in a row that fail before they deliver anything
 

@@ -19,7 +19,6 @@ from aerolog.archive.client.caller import (
     WaitingForm,
     series,
 )
-from aerolog.archive.client.options import NS_PER_SECOND
 from aerolog.archive.client.replay.merge_publication import forward
 from aerolog.archive.client.replay.recording_list import RecordingList
 from aerolog.archive.client.replay.replay_source import Patience
@@ -33,6 +32,7 @@ from aerolog.archive.client.replay.source_merge import (
 from aerolog.archive.client.replay.time_range import Wanted, instant_ns
 from aerolog.transport.client.send_retry import is_worth_waiting, raise_timeout
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -117,8 +117,8 @@ class _MergedReplayBase(ABC):
         if follow and wanted.end_ns is not None:
             raise ConfigurationError("a merge that follows live recordings has no end in time")
         patience = Patience(
-            None if timeout is None else round(timeout * NS_PER_SECOND),
-            round(lateness * NS_PER_SECOND),
+            None if timeout is None else round(timeout * NS_PER_S),
+            round(lateness * NS_PER_S),
         )
         if patience.lateness_ns < 0:
             raise ConfigurationError(f"lateness must not be negative: {patience.lateness_ns} ns")

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from aerolog.archive.client.replay.pacer import Pacer
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from aerolog.transport.concurrent.clock import Clock
 
 _FIRST_NAP_NS: Final = 50_000
-_LAST_NAP_NS: Final = 1_000_000
-_NS_PER_S: Final = 1e9
+_LAST_NAP_NS: Final = NS_PER_MS
 #: How late an event loop may wake up; for the rest of a wait the loop only gets its turns.
 _LOOP_SLACK_NS: Final = 1_500_000
 #: The longest time between two turns of a source while no messages are taken from it.
@@ -230,7 +230,7 @@ async def pace_async(
                 nap_ns = _FIRST_NAP_NS
                 await asyncio.sleep(0)
             else:
-                await changes.wait(nap_ns / _NS_PER_S)
+                await changes.wait(nap_ns / NS_PER_S)
                 nap_ns = min(2 * nap_ns, _LAST_NAP_NS)
 
 
@@ -273,7 +273,7 @@ class Changes:
                 await asyncio.sleep(0)
                 continue
             turn()
-            rest_s = _TURN_S if delay_ns is None else (delay_ns - _LOOP_SLACK_NS) / _NS_PER_S
+            rest_s = _TURN_S if delay_ns is None else (delay_ns - _LOOP_SLACK_NS) / NS_PER_S
             await self.wait(min(rest_s, _TURN_S))
         return False
 

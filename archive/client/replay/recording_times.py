@@ -8,6 +8,7 @@ from aerolog.archive.client import request, time_queries
 from aerolog.archive.client.replay.time_range import TimedRange, bounds_of, is_exact
 from aerolog.archive.time_index import SOURCE_DESCRIPTOR, TimeIndex
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, TimeIndexUnavailableError
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from aerolog.archive.client.caller import Steps
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from aerolog.archive.client.replay.time_range import Wanted
     from aerolog.archive.format.descriptor import RecordingDescriptor
 
-_NS_PER_MS: Final = 1_000_000
 #: The end of a recording that goes on, which is behind every position.
 NO_END: Final = 2**63 - 1
 #: Bytes of the stream whose times are fetched at once: little at first, twice as much each time.
@@ -36,8 +36,8 @@ def descriptor_index(descriptor: RecordingDescriptor, recorded: int | None) -> T
         source=SOURCE_DESCRIPTOR,
         start_position=descriptor.start_position,
         end_position=descriptor.start_position if end is None else end,
-        start_time_ns=descriptor.start_timestamp * _NS_PER_MS,
-        end_time_ns=(descriptor.stop_timestamp + 1) * _NS_PER_MS if stopped else None,
+        start_time_ns=descriptor.start_timestamp * NS_PER_MS,
+        end_time_ns=(descriptor.stop_timestamp + 1) * NS_PER_MS if stopped else None,
     )
 
 

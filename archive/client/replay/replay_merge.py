@@ -31,6 +31,7 @@ from aerolog.transport.errors import (
     ReplayMergeError,
     ResourceClosedError,
 )
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -46,10 +47,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LIVE_ADD_MAX_WINDOW: Final = 32 * 1024 * 1024
 REPLAY_LENGTH: Final = (1 << 63) - 1  # on and on, while the recording grows
-NS_PER_SECOND: Final = 1_000_000_000
-_MS: Final = 1_000_000
-_FIRST_PAUSE_NS: Final = 16 * _MS
-_LONGEST_PAUSE_NS: Final = 500 * _MS
+_FIRST_PAUSE_NS: Final = 16 * NS_PER_MS
+_LONGEST_PAUSE_NS: Final = 500 * NS_PER_MS
 
 
 class ReplayMergeState(Enum):
@@ -119,7 +118,7 @@ class ReplayMerge(JoinedStream):
             subscription, replay_channel, replay_destination, live_destination
         )
         self._clock = archive.options.clock
-        self._timeout_ns = round(progress_timeout * NS_PER_SECOND)
+        self._timeout_ns = round(progress_timeout * NS_PER_S)
         self._progress_ns = self._clock.now_ns()
         self._last_position = -1
         self._next_target = -1

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import request
-from aerolog.archive.client.options import NS_PER_SECOND
 from aerolog.archive.client.replay.archive_replay import ArchiveReplay, ReplayParams, replay_length
 from aerolog.archive.client.replay.image_input import ImageInput
 from aerolog.archive.client.replay.merge import CONTROL
@@ -28,6 +27,7 @@ from aerolog.transport.errors import (
     NotConnectedError,
     RecordingDamagedError,
 )
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 LEAST: Final = -(1 << 63)
 MOST: Final = (1 << 63) - 1
 #: How long a replay waits for others to end when the archive has as many as it allows.
-REPLAYS_PATIENCE_NS: Final = 1_000_000_000
+REPLAYS_PATIENCE_NS: Final = NS_PER_S
 ASK_AGAIN_NS: Final = 20_000_000
 #: How often within the lateness the position of a live recording is asked for.
 LOOKS: Final = 4
@@ -424,7 +424,7 @@ class ArchiveSource(ReplaySource):
             return
         if self._patience.is_merge:
             raise MergeStalledError(
-                f"{where} has delivered nothing for {waited_ns / NS_PER_SECOND:.1f} s, and the "
+                f"{where} has delivered nothing for {waited_ns / NS_PER_S:.1f} s, and the "
                 f"merge cannot go on without it",
                 self.recording_id,
                 position,

@@ -9,6 +9,7 @@ from aerolog.archive.time_index import SOURCE_DESCRIPTOR, epoch_ns
 from aerolog.transport.config.times import format_time
 from aerolog.transport.config.values import INT64_MIN
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -16,11 +17,10 @@ if TYPE_CHECKING:
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.time_index import TimeIndex
 
-_NS_PER_MS: Final = 1_000_000
 #: A message has at most an eighth of a term (spec log-buffers 6); headers may double its size.
 _LONGEST: Final = 4
 #: How far an archive's clock and its replay may be behind this process.
-_CLOCKS_DIFFER_NS: Final = 1_000_000_000
+_CLOCKS_DIFFER_NS: Final = NS_PER_S
 
 
 def instant_ns(instant: int | datetime | None) -> int | None:
@@ -237,14 +237,14 @@ def notes_of(index: TimeIndex, descriptor: RecordingDescriptor) -> tuple[str, ..
 
 
 def _recorded(descriptor: RecordingDescriptor) -> str:
-    start = format_time(descriptor.start_timestamp * _NS_PER_MS)
+    start = format_time(descriptor.start_timestamp * NS_PER_MS)
     if descriptor.stop_timestamp < 0:
         return f"from {start} on"
-    return f"from {start} to {format_time(descriptor.stop_timestamp * _NS_PER_MS)}"
+    return f"from {start} to {format_time(descriptor.stop_timestamp * NS_PER_MS)}"
 
 
 def _span(descriptor: RecordingDescriptor) -> str:
-    start = format_time(descriptor.start_timestamp * _NS_PER_MS)
+    start = format_time(descriptor.start_timestamp * NS_PER_MS)
     if descriptor.stop_timestamp < 0:
         return f"{start}, no end"
-    return f"{start} to {format_time(descriptor.stop_timestamp * _NS_PER_MS)}"
+    return f"{start} to {format_time(descriptor.stop_timestamp * NS_PER_MS)}"

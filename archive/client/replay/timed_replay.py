@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client.caller import WaitingCaller
-from aerolog.archive.client.options import NS_PER_SECOND
 from aerolog.archive.client.replay.paced_replay import (
     PaceControl,
     both,
@@ -22,6 +21,7 @@ from aerolog.archive.client.replay.replay_source import Patience
 from aerolog.archive.client.replay.source_merge import PART_ROWS, SourceMerge
 from aerolog.archive.client.replay.time_range import Wanted, instant_ns
 from aerolog.transport.resource import AsyncResource, Resource
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -85,7 +85,7 @@ class _TimedReplayBase(PaceControl):
         super().__init__(speed, clock=clock, paused=paused)
         self._wanted = Wanted(instant_ns(start), instant_ns(end), position, length, follow, last_ns)
         self._patience = Patience(
-            None if timeout is None else round(timeout * NS_PER_SECOND), is_merge=False
+            None if timeout is None else round(timeout * NS_PER_S), is_merge=False
         )
         self._recordings = RecordingList(archive, [recording_id], clock)
         self._rows_max = PART_ROWS if speed is None else PACED_ROWS

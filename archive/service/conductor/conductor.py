@@ -35,6 +35,7 @@ from aerolog.transport.errors import (
     ArchiveErrorCode,
     ResourceClosedError,
 )
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
 
 _LOG: Final = logging.getLogger(__name__)
 FRAGMENT_LIMIT: Final = 10
-MARK_INTERVAL_NS: Final = 1_000_000_000
-BUSY_INTERVAL_NS: Final = 1_000_000
+MARK_INTERVAL_NS: Final = NS_PER_S
+BUSY_INTERVAL_NS: Final = NS_PER_MS
 # How long the thread expects a client's next request before it starts to idle.
 LINGER_NS: Final = 60_000
 IDLE_INTERVAL_NS: Final = 50_000_000

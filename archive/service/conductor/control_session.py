@@ -22,6 +22,7 @@ from aerolog.archive.protocol import (
 )
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import ArchiveErrorCode, RegistrationError
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -303,7 +304,7 @@ class ControlSession:
         if self.state is SessionState.DONE or deadline is None or self._now_ns <= deadline:
             return
         if self.is_authenticated:
-            timeout_ms = self._connect_timeout_ns // 1_000_000
+            timeout_ms = self._connect_timeout_ns // NS_PER_MS
             self.abort(
                 f"failed to send response for more than connectTimeoutMs={timeout_ms}",
                 SessionEnd.NOT_READING,

@@ -13,6 +13,7 @@ from aerolog.archive.service.replayer.replay_reader import ReplayerAgent, Replay
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 from aerolog.transport.protocol.frame_header import FRAME_HEADER, FRAME_HEADER_STRUCT
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.data_file import DataFile
     from aerolog.transport.memory.filesystem import FileSystem
 
-RETRY_INTERVAL_NS: Final = 1_000_000
+RETRY_INTERVAL_NS: Final = NS_PER_MS
 _NAMES = tuple(field.name for field in FRAME_HEADER)
 
 

@@ -25,6 +25,7 @@ from aerolog.transport.errors import (
     ConfigurationError,
     NotConnectedError,
 )
+from aerolog.transport.time_units import NS_PER_S
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class SourceArchive:
             request_stream_id=order.src_control_stream_id,
             response_channel=response_channel(context, order),
             response_stream_id=context.config[p.REPLICATION_RESPONSE_STREAM_ID],
-            message_timeout=context.config[p.REPLICATION_TIMEOUT] / 1e9,
+            message_timeout=context.config[p.REPLICATION_TIMEOUT] / NS_PER_S,
             name=f"archive archiveId={context.archive_id} replicationSessionId={replication_id}",
             credentials=order.credentials,
             on_challenge=refuse_challenge,

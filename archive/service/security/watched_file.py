@@ -12,6 +12,7 @@ from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.filesystem import read_at_most
 from aerolog.transport.memory.regular_file import open_regular
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,7 @@ class WatchedFile(Generic[T]):
         self._forbidden = stat.S_IWGRP | stat.S_IWOTH
         if private:
             self._forbidden |= stat.S_IRGRP | stat.S_IROTH
-        self._check_interval_ns = int(check_interval_s * 1e9)
+        self._check_interval_ns = int(check_interval_s * NS_PER_S)
         self._clock = clock or SystemClock()
         self._next_check_ns = self._clock.now_ns() + self._check_interval_ns
         self._signature: tuple[int, int, int] | None = None

@@ -23,6 +23,7 @@ from aerolog.archive.service.storage.stored_segments import (
 )
 from aerolog.transport.config.values import INT64_MAX
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,9 +33,8 @@ if TYPE_CHECKING:
 
 #: Bounds of a duty cycle: files removed, time before the last removal, names listed.
 FILES_PER_TURN: Final = 16
-TURN_NS: Final = 1_000_000
+TURN_NS: Final = NS_PER_MS
 NAMES_PER_TURN: Final = 512
-_NS_PER_SECOND: Final = 1_000_000_000
 
 
 class Deletion:
@@ -101,7 +101,7 @@ class Deletions:
         # The recordings to be served next come first.
         self._running: OrderedDict[int, Deletion] = OrderedDict()
         rate = context.config[p.DELETE_RATE]
-        self._interval_ns = _NS_PER_SECOND // rate if rate else 0
+        self._interval_ns = NS_PER_S // rate if rate else 0
         self._next_ns = 0
 
     @property

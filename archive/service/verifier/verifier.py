@@ -31,6 +31,7 @@ from aerolog.transport.errors import (
     FileFormatError,
     RecordingDamagedError,
 )
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,12 +48,10 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.filesystem import FileSystem
 
 ROLE_NAME: Final = "archive-verifier"
-_S: Final = 1_000_000_000
-_MS: Final = 1_000_000
 _SLICE: Final = 32  # files examined without a break
 _DUE_MAX: Final = 4096  # most segments that one examination finds due; the next finds the others
 _RETRY_MS: Final = 60_000  # a file that could not be read is tried again after that, at the latest
-_CATCH_UP_NS: Final = 20 * _MS  # most time of overlong sleeps that later reads make up for
+_CATCH_UP_NS: Final = 20 * NS_PER_MS  # most time of overlong sleeps that later reads make up for
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def verifier_of(context: ArchiveContext) -> Verifier | None:
     return Verifier(
         VerifierOptions(
             rate=rate,
-            interval_ms=config[p.VERIFY_INTERVAL] // _MS,
+            interval_ms=config[p.VERIFY_INTERVAL] // NS_PER_MS,
             look_interval_ns=config[p.VERIFY_LOOK_INTERVAL],
             piece_length=PIECE_LENGTH if is_alone else PIECE_LENGTH_MIN,
         ),
@@ -175,7 +174,7 @@ class Verifier(TimedAgent):
         if length:
             self._count(self._bytes, length)
             earliest = self._clock.now_ns() - _CATCH_UP_NS
-            self.due_ns = max(self.due_ns, earliest) + length * _S // self._options.rate
+            self.due_ns = max(self.due_ns, earliest) + length * NS_PER_S // self._options.rate
         return 1
 
     def _rounds(self) -> Iterator[int]:

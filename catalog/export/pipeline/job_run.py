@@ -51,6 +51,7 @@ from aerolog.catalog.index.search import check_ids, search
 from aerolog.catalog.index.search_text import parse_search
 from aerolog.catalog.locations import local_folder, open_place, without_secrets
 from aerolog.transport.errors import AerologError, ArchiveError
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -61,8 +62,6 @@ if TYPE_CHECKING:
     from aerolog.catalog.export.pipeline.job import Job
     from aerolog.catalog.export.pipeline.units import Unit, UnitResult
     from aerolog.catalog.export.store import Store
-
-_NS_PER_S: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +337,7 @@ class _Run:
         return replace(report, remarks=(*report.remarks, *problems))
 
     def _seconds_since(self, begun_ns: int) -> float:
-        return float(self._clock.now_ns() - begun_ns) / _NS_PER_S
+        return float(self._clock.now_ns() - begun_ns) / NS_PER_S
 
     def _forget(self) -> None:
         if self._commits.latest() is not None:

@@ -11,6 +11,7 @@ from aerolog.testing.scenarios import Harm, HarmPlan, Scenario
 from aerolog.testing.simulation import Pace, Simulation, SimulationTimeoutError
 from aerolog.testing.streams import CheckedReader, CheckedWriter, Ledger, StreamCheckError
 from aerolog.transport.errors import AeronTimeoutError
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from aerolog.testing.streams import Reading
     from aerolog.transport.client import Aeron
 
-_MS: Final = 1_000_000
-_NS_PER_S: Final = 1_000_000_000
 _PATIENCE_S: Final = 30.0  # without progress: each try to join may take a second, and be lost
 # Below the client liveness timeout of simulated drivers.
 _CLIENT_STALL_S: Final = 1.5
@@ -159,7 +158,7 @@ class ScenarioRun:
         host.start_driver()
 
     def _at(self, at_s: float, action: Callable[[], None]) -> None:
-        due_ns = self.simulation.clock.now_ns() + int(at_s * _NS_PER_S)
+        due_ns = self.simulation.clock.now_ns() + int(at_s * NS_PER_S)
         self._agenda.append((due_ns, len(self._agenda), action))
         self._agenda.sort(key=lambda entry: entry[:2])
 
@@ -253,7 +252,7 @@ class ScenarioRun:
             # A client that is given up for dead has its counters taken away and used again, and
             # programs of its process that read on meanwhile read anything, as the reference's do.
             longest_s = _CLIENT_STALL_S if " client " in party.name else plan.lasts_s
-            self.simulation.stall(party, int(min(plan.lasts_s, longest_s) * _NS_PER_S))
+            self.simulation.stall(party, int(min(plan.lasts_s, longest_s) * NS_PER_S))
         elif plan.harm is Harm.KILL_CLIENT and host.clients:
             client = host.clients[int(self.simulation.random.random() * len(host.clients))]
             host.kill_client(client)

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.time_units import NS_PER_MS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MS: Final = 1_000_000
 _BYTES: Final = 400_000  # of a writer at most
 _FIRST_PORT: Final = 40_000
 _GROUP: Final = "224.20.30.39"
@@ -217,8 +218,8 @@ class _Maker:
             loss=draw.choice((0.0, 0.01, 0.05, 0.1, 0.2, 0.3)),
             duplicate=draw.choice((0.0, 0.0, 0.05, 0.3)),
             reorder=draw.choice((0.0, 0.0, 0.05, 0.3)),
-            delay_ns=draw.choice((0, 50_000, _MS, 10 * _MS)),
-            jitter_ns=draw.choice((0, 0, 50_000, 2 * _MS)),
+            delay_ns=draw.choice((0, 50_000, NS_PER_MS, 10 * NS_PER_MS)),
+            jitter_ns=draw.choice((0, 0, 50_000, 2 * NS_PER_MS)),
         )
 
     def stream(self, number: int, hosts: int) -> StreamPlan:
@@ -246,7 +247,7 @@ class _Maker:
             writers=1 if exclusive else draw.randint(1, 3),
             count=min(draw.choice((20, 50, 100, 200)), _BYTES // max_length),
             max_length=max_length,
-            pause_ns=draw.choice((0, 5 * _MS, 50 * _MS)),
+            pause_ns=draw.choice((0, 5 * NS_PER_MS, 50 * NS_PER_MS)),
             readers=tuple(
                 ReaderPlan(
                     place.host,

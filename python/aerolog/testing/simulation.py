@@ -20,6 +20,7 @@ from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.errors import AerologError
 from aerolog.transport.protocol.frame_codec import decode_frames
 from aerolog.transport.resource import Resource
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from aerolog.transport.network.port import Address
 
 _US: Final = 1_000
-_MS: Final = 1_000_000
-_NS_PER_S: Final = 1_000_000_000
 _FIRST_LEAP_NS: Final = 50 * _US
 _FRAME_TEXT: Final = 200  # characters of a frame in the trace
 _DRAWS: Final = 4  # before everybody is asked
@@ -56,9 +55,9 @@ class Pace:
     """
 
     turn_ns: int = 10 * _US
-    leap_ns: int = 10 * _MS
+    leap_ns: int = 10 * NS_PER_MS
     stall_chance: float = 0.0
-    stall_ns: int = 20 * _MS
+    stall_ns: int = 20 * NS_PER_MS
 
 
 class Party:
@@ -168,7 +167,7 @@ class Simulation(Resource):
     @property
     def now_s(self) -> float:
         """Simulated seconds since the beginning."""
-        return (self.clock.now_ns() - self._began_ns) / _NS_PER_S
+        return (self.clock.now_ns() - self._began_ns) / NS_PER_S
 
     @property
     def fingerprint(self) -> str:
@@ -265,7 +264,7 @@ class Simulation(Resource):
         Raises:
             SimulationTimeoutError: the condition did not come to hold in that time.
         """
-        deadline_ns = self.clock.now_ns() + int(timeout * _NS_PER_S)
+        deadline_ns = self.clock.now_ns() + int(timeout * NS_PER_S)
         while until is None or not until():
             if self.clock.now_ns() >= deadline_ns:
                 if until is None:

@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from retention_facts import NOW_MS, SEGMENT, facts, recording
 
-from aerolog.archive.retention.facts import NS_PER_MS, Need, sorted_bases
+from aerolog.archive.retention.facts import Need, sorted_bases
 from aerolog.archive.retention.plan import RECORDING
 from aerolog.archive.retention.planner import plan
 from aerolog.archive.retention.policies import Policy, Space, StreamRange
+from aerolog.transport.time_units import NS_PER_MS
 
 THOROUGH = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 hours = st.integers(1, 40 * 24)

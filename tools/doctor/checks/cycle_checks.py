@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.cluster import counter_types
 from aerolog.tools.doctor.findings import Area, Kind, Severity
 from aerolog.tools.views import cluster_counters
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S, NS_PER_US
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,7 @@ _CLUSTER_SNAPSHOTS: Final = (
 )
 _SLOW_IO_NS: Final = 100_000_000
 _THRESHOLD: Final = re.compile(r"threshold=(\d+)(ns|us|ms|s)")
-_UNIT_NS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_UNIT_NS: Final = {"ns": 1, "us": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S}
 
 CYCLE_SLOW = Kind(
     "cycle-slow",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +101,7 @@ def archive_has_room(case: Case) -> Iterator[Finding]:
             subject,
             Severity.CRITICAL if left_s < _SOON_S / 24 else None,
             rate=rate,
-            left=int(left_s * 1e9),
+            left=int(left_s * NS_PER_S),
             **figures,
         )
 

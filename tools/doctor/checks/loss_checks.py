@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, Kind, Severity
 from aerolog.tools.views import counter_keys
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -233,7 +234,7 @@ def loss_is_repaired(case: Case) -> Iterator[Finding]:
                     f"stream {stream.stream_id}, session {stream.session_id}, {one.channel}",
                     missing=one.missing,
                     position=one.position or 0,
-                    span=int(case.interval_s * 1e9),
+                    span=int(case.interval_s * NS_PER_S),
                 )
 
 

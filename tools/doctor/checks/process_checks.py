@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, Kind, Severity
 from aerolog.tools.doctor.system_snapshot import ARCHIVE_TIMEOUT_MS, LATE_MS, STARTING
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -279,7 +280,7 @@ def clients_live(case: Case) -> Iterator[Finding]:
     driver = case.driver
     if driver is None or not driver.is_alive(case.now.now_ms):
         return
-    timeout_ms = driver.client_liveness_timeout_ns // 1_000_000
+    timeout_ms = driver.client_liveness_timeout_ns // NS_PER_MS
     for counter in driver.of_type(_CLIENT_HEARTBEAT):
         age_ms = case.now.now_ms - counter.value
         if counter.value > 0 and age_ms > max(min(timeout_ms // 2, _CLIENT_LATE_MS), LATE_MS):

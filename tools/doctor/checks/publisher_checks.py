@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, Kind, Severity
 from aerolog.tools.views.stream_limits import limited_by, reader_text
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -253,7 +254,7 @@ def _held(
         "cause": cause,
         "limit": limited_by(stream, earlier, case.interval_s).text,
         "advice": advice,
-        "span": int(case.interval_s * 1e9),
+        "span": int(case.interval_s * NS_PER_S),
         "rate": 0.0 if not moved or not case.interval_s else moved / case.interval_s,
     }
     kind = PUBLISHER_HELD if moved == 0 else PUBLISHER_LIMITED
@@ -324,7 +325,7 @@ def _figures(reader: _Reader, case: Case) -> dict[str, Figure]:
         "position": reader.subscriber.position,
         "lag": reader.lag,
         "window": reader.window,
-        "span": int(case.interval_s * 1e9),
+        "span": int(case.interval_s * NS_PER_S),
     }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, Kind, Severity
 from aerolog.transport.logbuffer.metadata import LogType
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,7 +140,7 @@ def _image(log: LogSnapshot, name: str) -> Iterator[Finding]:
 def _publication(log: LogSnapshot, name: str, position: int, rate: float) -> Iterator[Finding]:
     meta = log.metadata
     if rate / meta.term_length > _TERMS_PER_SECOND:
-        every = int(1e9 * meta.term_length / rate)
+        every = int(NS_PER_S * meta.term_length / rate)
         yield TERM_SHORT.found(name, rate=rate, term=meta.term_length, every=every)
     is_network = meta.socket_sndbuf_length > 0
     if is_network and meta.type is not LogType.IMAGE and meta.mtu_length > _JUMBO:

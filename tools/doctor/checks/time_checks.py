@@ -8,6 +8,7 @@ from aerolog.archive.protocol.enums import RecordingState
 from aerolog.archive.time_index import SOURCE_CLOCK, SOURCE_DESCRIPTOR
 from aerolog.tools.doctor.figure_text import names
 from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from aerolog.tools.doctor.findings import Finding
     from aerolog.tools.doctor.system_snapshot import ArchiveSnapshot, Case, RecordingSnapshot
 
-_NS_PER_MS: Final = 1_000_000
 #: An index is written at the latest a few times a second while its recording grows.
 _BEHIND_MS: Final = 5_000
 #: Type of the archive's counter.
@@ -126,7 +126,7 @@ def indexes_keep_up(case: Case) -> Iterator[Finding]:
         end, last_ns = one.index.end_position, one.index.last_time_ns
         if end is None or last_ns is None or end >= was_at:
             continue
-        age_ms = case.now.now_ms - last_ns // _NS_PER_MS
+        age_ms = case.now.now_ms - last_ns // NS_PER_MS
         if one.index.source == SOURCE_CLOCK and age_ms >= _BEHIND_MS:
             yield BEHIND.found(one.subject, end=end, position=was_at, age=age_ms)
 

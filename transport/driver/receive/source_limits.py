@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.time_units import NS_PER_S
+
 if TYPE_CHECKING:
     from aerolog.transport.network.port import Address
 
 #: Hosts whose rates are remembered; of more, those that were heard longest ago begin anew.
 _HOSTS_MAX: Final = 4096
-_NS_PER_S: Final = 1_000_000_000
 
 
 def host_of(source: Address) -> str:
@@ -64,7 +65,7 @@ class SourceLimits:
         if self._images_max and known.images >= self._images_max:
             return f"has {known.images} images, aerolog.driver.source.images.max allows no more"
         if self._rate_max:
-            since_s = (now_ns - known.at_ns) / _NS_PER_S
+            since_s = (now_ns - known.at_ns) / NS_PER_S
             known.allowance = min(self._rate_max, known.allowance + since_s * self._rate_max)
             known.at_ns = now_ns
             if known.allowance < 1:
@@ -87,5 +88,5 @@ class SourceLimits:
         if len(self._hosts) <= _HOSTS_MAX:
             return
         for host, known in list(self._hosts.items()):
-            if not known.images and now_ns - known.at_ns >= _NS_PER_S:
+            if not known.images and now_ns - known.at_ns >= NS_PER_S:
                 del self._hosts[host]
