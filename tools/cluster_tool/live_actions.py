@@ -26,6 +26,7 @@ from aerolog.transport.config import Declare, Settings, parse_duration_ns
 from aerolog.transport.errors import AerologError, ConfigurationError, DriverTimeoutError
 from aerolog.transport.memory.cnc import cnc_path
 from aerolog.transport.memory.mark_file import linked_folder
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +39,6 @@ _declare: Final = Declare("aeron.cluster.tool.")
 _TIMEOUT: Final = _declare.duration(
     "aeron.cluster.tool.timeout", 10_000_000_000, "how long the tool waits for the module's answer"
 )
-_NS_PER_SECOND: Final = 1_000_000_000
 _MEMBER_COLUMNS: Final = (
     "member",
     "leader",
@@ -53,7 +53,7 @@ _MEMBER_COLUMNS: Final = (
 
 
 def _timeout_s() -> float:
-    return Settings(_declare.table)[_TIMEOUT] / _NS_PER_SECOND
+    return Settings(_declare.table)[_TIMEOUT] / NS_PER_S
 
 
 # -- the reference's lines -------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def _delay_ns(arguments: Sequence[str]) -> int | None:
 def _query_deadline(node: RunningNode, delay_ns: int | None, terminal: Terminal) -> int:
     """When the backup asks next, epoch milliseconds, -1 for unknown; set before if given."""
     if delay_ns is not None:
-        due_ms = int(terminal.clock.now_epoch_ms()) + delay_ns // 1_000_000
+        due_ms = int(terminal.clock.now_epoch_ms()) + delay_ns // NS_PER_MS
         node.set_value(counter_types.BACKUP_QUERY_DEADLINE, due_ms)
     found = node.value(counter_types.BACKUP_QUERY_DEADLINE)
     return -1 if found is None else found
@@ -207,7 +207,7 @@ def _request(name: str) -> Action:
             before, begin_ns = node.value(counter_types.SNAPSHOT_COUNT), terminal.clock.now_ns()
             node.ask(request, member_id)
             node.await_done(request, member_id, by_state=True)
-            seconds = (terminal.clock.now_ns() - begin_ns) / _NS_PER_SECOND
+            seconds = (terminal.clock.now_ns() - begin_ns) / NS_PER_S
             if name == "snapshot" and node.value(counter_types.SNAPSHOT_COUNT) == before:
                 raise AerologError(
                     f"{folder}: there is no new snapshot: a service could not take its own: see"
