@@ -21,6 +21,8 @@ _MEANINGS: Final = (
     ("BPE", "back-pressure events: times a second that there was no window to send in"),
     ("WINDOW", "bytes that the publisher may still publish"),
     ("PROGRESS", "of a replay: how much of its recording, and the time left"),
+    ("COMMITTED", "how far the services of a cluster may read its log"),
+    ("SLOW", "duty cycles above the threshold, of the module and its services"),
 )
 
 

@@ -31,6 +31,7 @@ KEYS: Final = (
     Key(("3",), "3", "page(2)", "duty cycles of driver and archive"),
     Key(("4",), "4", "page(3)", "errors"),
     Key(("5",), "5", "page(4)", "recordings and replays"),
+    Key(("6",), "6", "page(5)", "clusters: state, log, sessions, services of each node"),
     Key(("tab",), "Tab", "turn(1)", "next page"),
     Key(("shift+tab",), "Shift-Tab", "turn(-1)", "page before"),
     Key(("up", "k"), "Up k", "move(-1)", "one line up"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.top import number_text
 from aerolog.tools.top.archive_page import ArchivePage
+from aerolog.tools.top.clusters_page import ClustersPage
 from aerolog.tools.top.cycles_page import CyclesPage
 from aerolog.tools.top.errors_page import ErrorsPage
 from aerolog.tools.top.glyphs import sparkline
@@ -49,6 +50,7 @@ class Dashboard:
             CyclesPage(glyphs),
             ErrorsPage(glyphs),
             ArchivePage(glyphs),
+            ClustersPage(glyphs),
         )
         self.paused = False
         self.interval_s = interval_s
@@ -220,7 +222,8 @@ class Dashboard:
     def _figure(self, index: int) -> str:
         """How many there are, behind a page's name."""
         model = self.model
-        figure = (len(model.streams), 0, 0, len(model.errors), model.running_count)[index]
+        errors, clusters = len(model.errors), len(model.clusters)
+        figure = (len(model.streams), 0, 0, errors, model.running_count, clusters)[index]
         return f" {number_text.amount(figure)}" if figure else ""
 
     def bottom_line(self, width: int) -> Line:

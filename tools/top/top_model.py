@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from aerolog.tools.top.cluster_figures import tracks_of
 from aerolog.tools.top.cycles_page import Agent, agents_of
 from aerolog.tools.top.measurement import DriverState, Reading, ReplayFigures
 from aerolog.tools.top.series import Meter, Series
 from aerolog.tools.views.stream_limits import Limit, limited_by
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from aerolog.tools.top.cluster_figures import ClusterTrack
     from aerolog.tools.top.measurement import (
         ArchiveFigures,
         DriverFigures,
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from aerolog.tools.views.driver_view import LossEntry, ObservedError
     from aerolog.tools.views.stream_views import StreamView
 
-_NS_PER_SECOND: Final = 1e9
 #: Looks whose histograms are kept: what is shown as recent is the difference to the oldest.
 _RECENT_LOOKS: Final = 60
 
@@ -182,6 +184,7 @@ class Model:
         total: meter of bytes published, all streams of this driver together.
         agents: duty cycles.
         works: recordings and replays, by their keys.
+        clusters: the clusters that have a node on this driver, by their ids.
         errors: distinct ones, each with the name of the process that recorded it.
         losses: the entries of the loss report.
         archive: the archive's folder and figures, None when none is looked at.
@@ -197,6 +200,7 @@ class Model:
         self.total = Meter()
         self.agents: Sequence[Agent] = ()
         self.works: dict[tuple[str, int], RecordingTrack] = {}
+        self.clusters: dict[int, ClusterTrack] = {}
         self.errors: Sequence[tuple[str, ObservedError]] = ()
         self.losses: Sequence[LossEntry] = ()
         self.archive: ArchiveFigures | None = None
@@ -223,7 +227,7 @@ class Model:
             return
         interval_s = 0.0
         if self._at_ns is not None:
-            interval_s = max(reading.at_ns - self._at_ns, 0) / _NS_PER_SECOND
+            interval_s = max(reading.at_ns - self._at_ns, 0) / NS_PER_S
         self._at_ns = reading.at_ns
         self.clients, self.archive = reading.clients, reading.archive
         self.errors = [
@@ -233,6 +237,7 @@ class Model:
         self._take_streams(reading, interval_s)
         self._take_losses(reading)
         self._take_works([*reading.recordings, *reading.replays, *reading.stopped], interval_s)
+        self.clusters = tracks_of(reading, self.clusters, interval_s)
         for counter, meter in self.system.items():
             meter.take(reading.snapshot.system(counter), interval_s)
         self._recent.append(reading)
@@ -264,7 +269,7 @@ class Model:
 
     def _forget(self) -> None:
         """Drops what belonged to the driver before."""
-        self.streams, self.works = {}, {}
+        self.streams, self.works, self.clusters = {}, {}, {}
         self.system = {counter: Meter() for counter in _METERED}
         self.total = Meter()
         self._at_ns, self._published = None, 0

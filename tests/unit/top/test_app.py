@@ -65,13 +65,13 @@ async def test_text_moves_as_a_whole_and_not_beyond_its_end() -> None:
     _, app = app_of()
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("question_mark", "end")
-        await until(pilot, lambda: lines_of(app)[-2].startswith(" PROGRESS"))
+        await until(pilot, lambda: lines_of(app)[-2].startswith(" SLOW"))
         top = app.dashboard.page.cursor
         await pilot.press("down", "pagedown")
         assert app.dashboard.page.cursor == top
         await pilot.press("up")
         assert app.dashboard.page.cursor == top - 1
-        await until(pilot, lambda: not lines_of(app)[-2].startswith(" PROGRESS"))
+        await until(pilot, lambda: not lines_of(app)[-2].startswith(" SLOW"))
 
 
 async def test_a_terminal_that_grows_is_filled() -> None:
@@ -87,7 +87,7 @@ async def test_a_terminal_that_grows_is_filled() -> None:
 async def test_any_size_is_drawn(size: tuple[int, int]) -> None:
     _, app = app_of(1, 2, 3)
     async with app.run_test(size=size) as pilot:
-        for key in ("2", "3", "5", "question_mark", "escape", "1", "enter", "escape", "slash"):
+        for key in ("2", "3", "5", "6", "question_mark", "escape", "1", "enter", "escape", "slash"):
             await pilot.press(key)
             assert len(lines_of(app)) <= size[1]
     assert app.fault is None

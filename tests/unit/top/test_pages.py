@@ -173,12 +173,12 @@ def test_an_error_opens_in_full() -> None:
 def test_pages_go_round() -> None:
     _, _, shown = dashboard()
     titles = []
-    for _ in range(6):
+    for _ in range(7):
         titles.append(shown.page.title)
         shown.turn(1)
-    assert titles == ["Streams", "Loss", "Cycles", "Errors", "Archive", "Streams"]
+    assert titles == ["Streams", "Loss", "Cycles", "Errors", "Archive", "Cluster", "Streams"]
     shown.turn(-2)
-    assert shown.page.title == "Archive"
+    assert shown.page.title == "Cluster"
 
 
 def test_help_is_opened_and_closed_by_the_same_key() -> None:
