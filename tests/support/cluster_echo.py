@@ -24,19 +24,21 @@ _COUNT = struct.Struct("<q")
 class EchoService(ClusteredService):
     """Sends each message back and counts them, and timers as thousands; the count is its state.
 
-    Some messages ask for more: close, count, timer ID MILLIS, cancel ID, offer TEXT, raise,
-    and spoil, after which a snapshot fails.
+    Some messages ask for more: close, count, timer ID MILLIS, cancel ID, offer TEXT, raise, fill
+    LENGTH, after which a snapshot has another message of so many bytes, and spoil, after which one
+    fails.
     """
 
     def __init__(self) -> None:
         self.count: int = 0
+        self.filling = b""
         self.is_spoilt = False
         self.calls: list[str] = []
 
     def on_start(self, cluster: Cluster, snapshot: SnapshotReader | None) -> None:
         self.calls.append("start" if snapshot is None else "start from snapshot")
         if snapshot is not None:
-            (message,) = snapshot.messages()
+            message, *_ = snapshot.messages()
             (self.count,) = _COUNT.unpack(message)
 
     def on_take_snapshot(self, snapshot: SnapshotWriter) -> None:
@@ -44,6 +46,8 @@ class EchoService(ClusteredService):
             self.is_spoilt = False
             raise ValueError("asked to spoil the snapshot")
         snapshot.write_message(_COUNT.pack(self.count))
+        if self.filling:
+            snapshot.write_message(self.filling)
 
     def on_role_change(self, role: Role) -> None:
         self.calls.append(role.name)
@@ -74,6 +78,8 @@ class EchoService(ClusteredService):
                 self.cluster.cancel_timer(int(number))
             case ["offer", text]:
                 self.cluster.send(text.encode())
+            case ["fill", length]:
+                self.filling = b"x" * int(length)
             case ["spoil"]:
                 self.is_spoilt = True
             case ["raise"]:

@@ -11,6 +11,7 @@ from cluster_echo import EchoService
 from peer.cluster_node import java_node, our_node
 
 from aerolog.cluster.client import AeronCluster
+from aerolog.cluster.counter_types import CONTROL_TOGGLE, MODULE_STATE, ModuleState, Toggle
 from aerolog.cluster.service import ServiceContainer
 from aerolog.transport.client import Aeron
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from peer.cluster_node import Node
+
+    from aerolog.transport.client.client_counters import CounterView
 
 
 def options(node: Node, **others: Any) -> dict[str, Any]:
@@ -78,6 +81,23 @@ def heard(cluster: AeronCluster, count: int = 1) -> list[bytes]:
 def tool(node: Node, *command: str) -> str:
     """The output of the reference's ClusterTool on a node."""
     return peer.java_tool("io.aeron.cluster.ClusterTool", str(node.folder / "cluster"), *command)
+
+
+def toggle(aeron: Aeron, wanted: Toggle) -> None:
+    """Have a node do something once it leads, and wait until it has."""
+    before = Toggle.SUSPEND if wanted is Toggle.RESUME else Toggle.NEUTRAL
+    after = Toggle.SUSPEND if wanted is Toggle.SUSPEND else Toggle.NEUTRAL
+    state = ModuleState.SUSPENDED if wanted is Toggle.SUSPEND else ModuleState.ACTIVE
+    asked, module = (the_counter(aeron, each) for each in (CONTROL_TOGGLE, MODULE_STATE))
+    set_toggle = aeron.conductor.counters.compare_and_set
+    wait_for(lambda: set_toggle(asked.counter_id, before, wanted), f"{before} before {wanted}")
+    if wanted is not Toggle.SHUTDOWN:
+        wait_for(lambda: (asked.value, module.value) == (after, state), f"end of {wanted}")
+
+
+def the_counter(aeron: Aeron, type_id: int) -> CounterView:
+    (found,) = [info.counter_id for info in aeron.counters.infos() if info.type_id == type_id]
+    return aeron.counters[found]
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:

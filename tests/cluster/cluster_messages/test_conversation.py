@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import pytest
 from cluster_conversation import EGRESS, INGRESS, LINGER, STREAMS, TO_MODULE, Tape, recorded, spoken
 from cluster_echo import EchoService
-from cluster_talk import wait_for
+from cluster_talk import toggle, wait_for
 from peer.artifact import toolchain
 from peer.cluster_node import free_ports, java_node, java_service, our_node
 from peer.process import ServerProcess
 
-from aerolog.cluster.counter_types import CONTROL_TOGGLE, MODULE_STATE, SESSION, ModuleState, Toggle
+from aerolog.cluster.counter_types import SESSION, Toggle
 from aerolog.cluster.files import (
     CLUSTER_MARK_NAME,
     ClusterMarkFile,
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from peer.cluster_node import Node
-
-    from aerolog.transport.client.client_counters import CounterView
 
 M = TypeVar("M", bound=Message)
 pytestmark = pytest.mark.interop
@@ -133,14 +131,7 @@ class Stage:
 
     def toggle(self, wanted: Toggle) -> None:
         """Have the node do something, and wait until it has."""
-        before = Toggle.SUSPEND if wanted is Toggle.RESUME else Toggle.NEUTRAL
-        after = Toggle.SUSPEND if wanted is Toggle.SUSPEND else Toggle.NEUTRAL
-        state = ModuleState.SUSPENDED if wanted is Toggle.SUSPEND else ModuleState.ACTIVE
-        toggle, module = self._counter(CONTROL_TOGGLE), self._counter(MODULE_STATE)
-        counters = self.aeron.conductor.counters
-        assert counters.compare_and_set(toggle.counter_id, before, wanted)
-        if wanted is not Toggle.SHUTDOWN:
-            wait_for(lambda: (toggle.value, module.value) == (after, state), f"end of {wanted}")
+        toggle(self.aeron, wanted)
         self.tape.look()
 
     def wait_end(self) -> None:
@@ -153,11 +144,6 @@ class Stage:
     def has_sessions(self) -> bool:
         """Whether a session is open."""
         return any(info.type_id == SESSION for info in self.aeron.counters.infos())
-
-    def _counter(self, type_id: int) -> CounterView:
-        infos = self.aeron.counters.infos()
-        (found,) = [info.counter_id for info in infos if info.type_id == type_id]
-        return self.aeron.counters[found]
 
     def said(self) -> dict[str, Any]:
         """What was said on each stream, and in each recording."""

@@ -13,12 +13,13 @@ import org.agrona.concurrent.UnsafeBuffer;
 /**
  * A service that sends each message back and counts them, and timers as thousands; the count is its state. Some messages ask for more:
  * "close", "count", "timer ID MILLIS", "cancel ID", "offer TEXT", "raise",
- * "spoil", after which a snapshot fails.
+ * "fill LENGTH", after which a snapshot has another message of so many bytes, and "spoil", after which one fails.
  */
 public final class ClusterEcho implements ClusteredService
 {
     private Cluster cluster;
     private long count;
+    private byte[] filling = new byte[0];
     private boolean isSpoilt;
     private long startNs;
 
@@ -29,7 +30,7 @@ public final class ClusterEcho implements ClusteredService
         while (null != snapshotImage && !snapshotImage.isEndOfStream())
         {
             final int fragments = snapshotImage.poll(
-                (buffer, offset, length, header) -> count = buffer.getLong(offset), 1);
+                (buffer, offset, length, header) -> count = length == 8 ? buffer.getLong(offset) : count, 1);
             cluster.idleStrategy().idle(fragments);
         }
     }
@@ -56,7 +57,8 @@ public final class ClusterEcho implements ClusteredService
             return;
         }
         final char first = length == 0 ? ' ' : (char)buffer.getByte(offset);
-        if (length < 64 && (first == 'c' || first == 't' || first == 'o' || first == 'r' || first == 's'))
+        if (length < 64 && (first == 'c' || first == 't' || first == 'o' || first == 'r' || first == 's' ||
+            first == 'f'))
         {
             final String[] words = buffer.getStringWithoutLengthAscii(offset, length).split(" ");
             switch (words[0])
@@ -77,6 +79,9 @@ public final class ClusterEcho implements ClusteredService
                 case "offer":
                     final UnsafeBuffer text = new UnsafeBuffer(words[1].getBytes());
                     idleUntil(() -> cluster.offer(text, 0, text.capacity()) > 0);
+                    return;
+                case "fill":
+                    filling = "x".repeat(Integer.parseInt(words[1])).getBytes();
                     return;
                 case "spoil":
                     isSpoilt = true;
@@ -107,6 +112,11 @@ public final class ClusterEcho implements ClusteredService
         final ExpandableArrayBuffer buffer = new ExpandableArrayBuffer();
         buffer.putLong(0, count);
         idleUntil(() -> snapshotPublication.offer(buffer, 0, 8) > 0);
+        if (filling.length > 0)
+        {
+            final UnsafeBuffer more = new UnsafeBuffer(filling);
+            idleUntil(() -> snapshotPublication.offer(more, 0, more.capacity()) > 0);
+        }
     }
 
     public void onRoleChange(final Cluster.Role newRole)
