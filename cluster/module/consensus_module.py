@@ -48,7 +48,8 @@ class ConsensusModule(Component):
         on_fatal: called on the module's thread with the reason when it cannot go on.
         on_terminated: called when the cluster was shut down or aborted in good order.
         **options: settings by keyword, which override all others: a property's name in snake case
-            without ``aeron.cluster.``, durations in seconds or text, sizes in bytes or text.
+            without ``aeron.cluster.``, durations in seconds or text, sizes in bytes or text; and
+            ``extension``, a ``ConsensusModuleExtension`` in place of services.
 
     Raises:
         ConfigurationError: a setting is invalid, or another module of this cluster uses the driver.

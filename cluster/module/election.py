@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client.recording_position import find_by_session
 from aerolog.archive.protocol import SourceLocation
-from aerolog.cluster.counter_types import ElectionState, Role
+from aerolog.cluster.counter_types import ElectionState, ModuleState, Role
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import CandidateTerm, EntryType, LogEntry
 from aerolog.cluster.module import properties as p
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from aerolog.cluster.module.module_context import ModuleContext
     from aerolog.cluster.module.replicated_state import ReplicatedState
     from aerolog.cluster.module.services import Services
+    from aerolog.transport.client.subscription import Subscription
 
 _MAX_POSITION: Final = 2**63 - 1
 _REPLAY_LIMIT: Final = 10_000
@@ -53,9 +54,11 @@ class Election:
         append_position: how much of the log is recorded, bytes.
         recording_id: the log's recording, None before there is one.
         snapshot: completes a snapshot that the log asks for, at a position and a time.
+        set_state: called with what the module does from now on.
 
     Attributes:
         log: the leader's log, once it leads.
+        log_subscription: the same, for an extension to read.
         recorded_id: the counter of the log's recording, once it leads.
         recording_id: the log's recording.
     """
@@ -68,14 +71,17 @@ class Election:
         append_position: int,
         recording_id: int | None,
         snapshot: Callable[[int, int], Steps[bool]],
+        set_state: Callable[[ModuleState], None],
     ) -> None:
         self._context = context
         self._services = services
         self._state = state
         self._append_position = append_position
         self._snapshot = snapshot
+        self._set_state = set_state
         self.recording_id = recording_id
         self.log: LogPublisher | None = None
+        self.log_subscription: Subscription | None = None
         self.recorded_id = -1
         self._stage = ElectionState.INIT
         last = context.recording_log.last_term
@@ -114,7 +120,10 @@ class Election:
             "node started",
         )
         term_id = self._term_id = self._raise_candidate_term()
+        context.counters.role.value = Role.LEADER
+        context.events.log(ClusterEventCode.ROLE_CHANGE, (Role.FOLLOWER, Role.LEADER))
         self._enter(ElectionState.LEADER_LOG_REPLICATION, "single-node cluster leader")
+        self._set_state(ModuleState.ACTIVE)
         yield 1
         self._enter(ElectionState.LEADER_REPLAY)
         if self._state.log_position < self._append_position:
@@ -159,7 +168,7 @@ class Election:
         """Bring module and services to a position of the recorded log."""
         context, config, state = self._context, self._context.config, self._state
         assert self.recording_id is not None
-        start = state.log_position
+        start, state.recording_id = state.log_position, self.recording_id
         subscription = yield from context.archive.replay(
             self.recording_id,
             start,
@@ -188,19 +197,27 @@ class Election:
                     event = state.on_log(message.data, message.position)
                 state.log_position = image.position
                 context.counters.commit_position.propose_max(image.position)
-                if (
-                    isinstance(event, ClusterActionRequest)
-                    and event.action == ClusterAction.SNAPSHOT
-                    and event.flags == CLUSTER_ACTION_FLAGS_DEFAULT
-                ):
-                    # The services take this snapshot again, and wait for the module to do so.
-                    yield from self._snapshot(event.log_position, event.timestamp)
+                if isinstance(event, ClusterActionRequest):
+                    yield from self._act(event)
                 work = passed + len(received)
                 if work == 0 and image.closed and image.position < end:
                     raise ClusterError(f"the replay of the log ended at {image.position} of {end}")
                 yield work
         finally:
             subscription.close()
+
+    def _act(self, request: ClusterActionRequest) -> Steps[None]:
+        """Do what operators asked for, as a replayed log says."""
+        match request.action:
+            case ClusterAction.SUSPEND:
+                self._set_state(ModuleState.SUSPENDED)
+            case ClusterAction.RESUME:
+                self._set_state(ModuleState.ACTIVE)
+            case ClusterAction.SNAPSHOT if request.flags == CLUSTER_ACTION_FLAGS_DEFAULT:
+                # The services take this snapshot again, and wait for the module to do so.
+                self._set_state(ModuleState.SNAPSHOT)
+                yield from self._snapshot(request.log_position, request.timestamp)
+                self._set_state(ModuleState.ACTIVE)
 
     def _join(
         self, start: int, end: int, session_id: int, stream_id: int, channel: str, role: Role
@@ -275,6 +292,12 @@ class Election:
         context.leadership_term_id = term_id
         context.leader_member_id = config.member.member_id
         read = str(recorded if uri.is_ipc else recorded.spy())
+        if context.extension is not None:
+            self.log_subscription = yield from added(
+                context.aeron.add_subscription_async(read, stream_id)
+            )
+            while not self.log_subscription.images:
+                yield 0
         yield from self._join(
             self._append_position,
             _MAX_POSITION,

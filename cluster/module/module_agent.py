@@ -6,12 +6,21 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.service.conductor.conductor_agent import sharpen_timer
-from aerolog.cluster.counter_types import ModuleState, NodeToggle, Role, Toggle
+from aerolog.cluster.counter_types import ElectionState, ModuleState, NodeToggle, Toggle
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import EntryType, LogEntry, plan_recovery
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.election import Election
 from aerolog.cluster.module.event_log import ClusterEventCode
+from aerolog.cluster.module.extension import (
+    ControlState,
+    ExtensionError,
+    ExtensionMessage,
+    ModuleControl,
+    extension_call,
+    extension_of,
+    snapshot_of,
+)
 from aerolog.cluster.module.replicated_state import ReplicatedState
 from aerolog.cluster.module.services import Services
 from aerolog.cluster.module.sessions import Sessions
@@ -42,6 +51,7 @@ from aerolog.cluster.protocol import (
 )
 from aerolog.transport.client.message import Action
 from aerolog.transport.errors import AerologError, MessageTooLargeError
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S, NS_PER_US
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -59,15 +69,17 @@ if TYPE_CHECKING:
     from aerolog.transport.client.subscription import Subscription
 
 _LOG: Final = logging.getLogger("aerolog.cluster")
-MARK_INTERVAL_NS: Final = 1_000_000_000
-BUSY_INTERVAL_NS: Final = 1_000_000
+MARK_INTERVAL_NS: Final = NS_PER_S
+BUSY_INTERVAL_NS: Final = NS_PER_MS
 IDLE_INTERVAL_NS: Final = 50_000_000
 #: A thread that did not run for so long was stopped, or waited for the interpreter.
 STANDSTILL_NS: Final = 500_000_000
 LINGER_NS: Final = 60_000
+#: How often an extension's `slow_tick_work` is called.
+SLOW_TICK_NS: Final = 10 * NS_PER_MS
 _FLOW_STEPS: Final = 10
 _INGRESS_LIMIT: Final = 10
-_UNITS: Final = {"MILLIS": 1_000_000, "MICROS": 1_000, "NANOS": 1}
+_UNITS: Final = {"MILLIS": NS_PER_MS, "MICROS": NS_PER_US, "NANOS": 1}
 
 
 class ModuleAgent(SteadyAgent):
@@ -113,6 +125,12 @@ class ModuleAgent(SteadyAgent):
         )
         self._context = context
         context.cluster_time = self.now
+        context.extension = extension_of(config)
+        self._authorisation = authorisation
+        self._extension_snapshot: list[bytes] = []
+        self._has_begun = False
+        self._log_subscription: Subscription | None = None
+        self._next_tick_ns = 0
         self._mark_file = mark_file
         self._on_fatal = on_fatal
         self._on_terminated = on_terminated
@@ -169,7 +187,7 @@ class ModuleAgent(SteadyAgent):
             work += self._poll_ingress(now_ns)
             work += self._turn_flow()
             if not self._ended:
-                work += self._work_as_leader(now_ns)
+                work += self._work_as_leader(now_ns) + self._turn_extension(now_ns)
         except (AerologError, OSError) as error:
             # A node whose log, archive or services have gone another way, or whose files cannot be
             # written, cannot go on: it would apply what the others do not.
@@ -211,12 +229,32 @@ class ModuleAgent(SteadyAgent):
             self._greeting = None
         return work + self._poll_toggle()
 
+    def _turn_extension(self, now_ns: int) -> int:
+        """Have the extension do its part of a duty cycle; what it raises is reported."""
+        extension = self._context.extension
+        if extension is None or not self._has_begun:
+            return 0
+        calls = [extension.do_work]
+        if now_ns >= self._next_tick_ns:
+            self._next_tick_ns = now_ns + SLOW_TICK_NS
+            calls.insert(0, extension.slow_tick_work)
+        if self._context.counters.election_state.value == ElectionState.CLOSED:
+            calls.append(extension.consensus_work)
+        work = 0
+        for call in calls:
+            try:
+                work += call(now_ns)
+            except Exception as error:  # noqa: BLE001 - as the reference does, it is called again
+                self._context.reporter.error(error, f"extension in {call.__name__}")
+        return work
+
     def _plan(self, now_ns: int, work: int) -> None:
         """Set when to be called again if nothing happens before, and which streams to watch."""
         is_busy = (
             work > 0
             or self._flow is not None
             or self._greeting is not None
+            or self._context.extension is not None
             or self._sessions.is_busy
             or any(len(pending) for pending in self._state.pending)
         )
@@ -248,6 +286,7 @@ class ModuleAgent(SteadyAgent):
             append_position,
             self._recording_id,
             self._complete_snapshot,
+            self._set_state,
         )
         yield from election.lead_alone()
         assert election.log is not None
@@ -263,13 +302,30 @@ class ModuleAgent(SteadyAgent):
             election.recorded_id,
             context.counters.commit_position.counter_id,
         )
-        context.counters.role.value = Role.LEADER
-        context.events.log(ClusterEventCode.ROLE_CHANGE, (Role.FOLLOWER, Role.LEADER))
-        election.close()
-        self._set_state(ModuleState.SUSPENDED if self._state.is_suspended else ModuleState.ACTIVE)
-        self._set_toggle(Toggle.SUSPEND if self._state.is_suspended else Toggle.NEUTRAL)
+        is_suspended = self._module_state is ModuleState.SUSPENDED
+        self._set_toggle(Toggle.SUSPEND if is_suspended else Toggle.NEUTRAL)
         context.counters.node_toggle.value = Toggle.NEUTRAL
+        self._complete_election(election)
+        election.close()
+        self.take_ingress(not is_suspended)
         _LOG.debug("member %d leads term %d", context.leader_member_id, context.leadership_term_id)
+
+    def _complete_election(self, election: Election) -> None:
+        extension = self._context.extension
+        if extension is None:
+            return
+        assert election.log is not None
+        assert election.recording_id is not None
+        state = ControlState(
+            True,
+            self._context.leadership_term_id,
+            election.recording_id,
+            election.log.publication,
+            election.log_subscription,
+        )
+        self._log_subscription = election.log_subscription
+        with extension_call("on_election_complete"):
+            extension.on_election_complete(state)
 
     def _recover(self) -> Steps[int]:
         """Load the newest snapshot, and have the services load theirs; returns the log's end."""
@@ -288,6 +344,7 @@ class ModuleAgent(SteadyAgent):
             config[p.SERVICE_COUNT],
         )
         try:
+            self._start_extension(plan)
             acks = yield from self._services.await_acks(self._state.log_position)
             failed = [ack.service_id for ack in acks if ack.relevant_id == NULL_VALUE]
             if failed:
@@ -296,6 +353,15 @@ class ModuleAgent(SteadyAgent):
             if not context.aeron.closed:
                 recovery.close()
         return plan.appended_log_position
+
+    def _start_extension(self, plan: RecoveryPlan) -> None:
+        extension = self._context.extension
+        if extension is not None:
+            control = ModuleControl(self._context, self._sessions, self._authorisation)
+            with extension_call("on_start"):
+                extension.on_start(control, self._extension_snapshot if plan.snapshots else None)
+            self._extension_snapshot = []
+            self._has_begun = True
 
     def _recovery_plan(self) -> Steps[RecoveryPlan]:
         """Find what the node starts from, once the archive knows where the log ends."""
@@ -330,6 +396,7 @@ class ModuleAgent(SteadyAgent):
             config[p.REPLAY_STREAM],
             MODULE_SNAPSHOT_TYPE_ID,
             self._state.restore,
+            None if context.extension is None else self._extension_snapshot.append,
         )
         check_time_unit(marker, config.time_unit)
         self._state.check_version(marker.app_version, "snapshot")
@@ -390,12 +457,16 @@ class ModuleAgent(SteadyAgent):
         return work
 
     def _ingress_handler(self, image: Image, now_ns: int) -> Callable[[memoryview, Header], Action]:
-        def take(view: memoryview, _header: Header) -> Action:
+        def take(view: memoryview, header: Header) -> Action:
             data = bytes(view)
             if self._is_for_the_log(data):
                 return Action.ABORT  # the native part takes it
             # No message of a client may stop the node for the others.
             try:
+                extension = self._context.extension
+                foreign = ExtensionMessage.found_in(data, header.position) if extension else None
+                if extension is not None and foreign is not None:
+                    return extension.on_ingress_message(foreign) or Action.COMMIT
                 self._on_ingress(data, image, now_ns)
             except Exception as error:  # noqa: BLE001 - logged and counted; the message is consumed
                 self._context.reporter.error(error, "ingress message")
@@ -613,21 +684,26 @@ class ModuleAgent(SteadyAgent):
             context.reporter.event(f"service={service_id} failed to take snapshot")
         if failed:
             return False
-        recording_id = yield from write_snapshot(
-            context.aeron,
-            context.archive,
-            config[p.SNAPSHOT_CHANNEL],
-            config[p.SNAPSHOT_STREAM],
-            SnapshotMarker(
-                type_id=MODULE_SNAPSHOT_TYPE_ID,
-                log_position=position,
-                leadership_term_id=context.leadership_term_id,
-                mark=SnapshotMark.BEGIN,
-                time_unit=config.time_unit,
-                app_version=config[p.APP_VERSION],
-            ),
-            self._state.snapshot(),
-        )
+        try:
+            recording_id = yield from write_snapshot(
+                context.aeron,
+                context.archive,
+                config[p.SNAPSHOT_CHANNEL],
+                config[p.SNAPSHOT_STREAM],
+                SnapshotMarker(
+                    type_id=MODULE_SNAPSHOT_TYPE_ID,
+                    log_position=position,
+                    leadership_term_id=context.leadership_term_id,
+                    mark=SnapshotMark.BEGIN,
+                    time_unit=config.time_unit,
+                    app_version=config[p.APP_VERSION],
+                ),
+                self._state.snapshot(),
+                () if context.extension is None else snapshot_of(context.extension),
+            )
+        except ExtensionError as error:
+            context.reporter.error(error, "snapshot")
+            return False
         self._note_snapshot(position, timestamp, [ack.relevant_id for ack in acks], recording_id)
         return True
 
@@ -688,11 +764,20 @@ class ModuleAgent(SteadyAgent):
         self._context.reporter.error(reason)
         self._on_fatal(reason)
 
+    def _close_extension(self) -> None:
+        extension, self._context.extension = self._context.extension, None
+        if extension is not None:
+            try:
+                extension.close()
+            except Exception as error:  # noqa: BLE001 - the module ends nevertheless
+                self._context.reporter.error(error, "extension in close")
+
     def on_close(self) -> None:
         """End what is under way, and the streams to clients, services and the log."""
         self._end()
         self.follow()
         self._note_state(ModuleState.CLOSED)
+        self._close_extension()
         if self._flow is not None:
             self._flow.close()
             self._flow = None
@@ -702,5 +787,7 @@ class ModuleAgent(SteadyAgent):
         self._services.close()
         if self._log is not None:
             self._log.publication.close()
+        if self._log_subscription is not None:
+            self._log_subscription.close()
         for subscription in (*self._ingress, self._consensus):
             subscription.close()

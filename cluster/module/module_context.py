@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from aerolog.cluster.files import NodeStateFile, RecordingLog
     from aerolog.cluster.module.counters import ModuleCounters
     from aerolog.cluster.module.event_log import NoClusterEvents
+    from aerolog.cluster.module.extension import ConsensusModuleExtension
     from aerolog.cluster.module.properties import ModuleConfig
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.concurrent.clock import Clock
@@ -32,6 +33,7 @@ class ModuleContext:
         leadership_term_id: the present term, -1 before the first.
         leader_member_id: who leads it, -1 while nobody does.
         is_leader: whether this node leads and may write the log.
+        extension: what takes the place of services, if anything does.
     """
 
     config: ModuleConfig
@@ -47,6 +49,7 @@ class ModuleContext:
     leadership_term_id: int = -1
     leader_member_id: int = -1
     is_leader: bool = False
+    extension: ConsensusModuleExtension | None = None
 
     @property
     def ingress_endpoints(self) -> str:

@@ -13,17 +13,20 @@ from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.events.properties import CLUSTER_EVENT_PROPERTIES
+from aerolog.transport.time_units import NS_PER_MS as _MS
+from aerolog.transport.time_units import NS_PER_S as _S
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from aerolog.cluster.module.extension import ConsensusModuleExtension
     from aerolog.transport.config.sources import Properties
 
-_S: Final = 1_000_000_000
-_MS: Final = 1_000_000
 _M: Final = 1024 * 1024
 SERVICES_MAX: Final = 10
+EXTENSION_PLUG_INS: Final = "aerolog.cluster_extensions"
+NO_EXTENSION: Final = "none"
 POSITION_KEYS: Final = ("init-term-id", "term-id", "term-offset")
 #: Which clocks there are: the reference's names, and the time unit of each.
 _CLOCKS: Final = {
@@ -175,6 +178,10 @@ CONSENSUS_CONTROL = _declare.boolean(
 ROLE_NAME = _declare.text(
     "aeron.cluster.consensus.module.agent.role.name", None, "name of the module's thread"
 )
+EXTENSION = _declare.choice(
+    "aeron.cluster.consensus.module.extension", NO_EXTENSION, {NO_EXTENSION: NO_EXTENSION},
+    "takes the place of services", plug_ins=EXTENSION_PLUG_INS,
+)  # fmt: skip
 AUTHENTICATOR = _declare.choice(
     "aeron.cluster.authenticator.supplier", "default", _AUTHENTICATORS, "decides who may connect",
     plug_ins=AUTHENTICATOR_PLUG_INS,
@@ -202,7 +209,12 @@ PROPERTIES: Final = (*_declare.table, *CLUSTER_EVENT_PROPERTIES, STRICT)
 class ModuleConfig:
     """The values of all properties of a consensus module, checked (spec cluster 20).
 
+    Args:
+        properties: settings by the reference's names; those of the environment when None.
+        keywords: settings by keyword; ``extension`` is an object, which overrides the property.
+
     Attributes:
+        extension: the ``ConsensusModuleExtension`` that was given, None without one.
         settings: the values; ``config[PROPERTY]`` reads one.
         cluster_dir: absolute path of the node's folder, as are mark_file_dir and services_dir.
         members: all members by their ids.
@@ -215,7 +227,9 @@ class ModuleConfig:
         properties: Properties | None = None,
         keywords: Mapping[str, Any] | None = None,
     ) -> None:
-        self.settings = settings = Settings(PROPERTIES, properties, keywords)
+        given = dict(keywords or {})
+        self.extension: ConsensusModuleExtension | None = given.pop("extension", None)
+        self.settings = settings = Settings(PROPERTIES, properties, given)
         self.cluster_dir = os.path.realpath(settings[CLUSTER_DIR])
         self.mark_file_dir = _folder(settings[MARK_FILE_DIR], self.cluster_dir)
         self.services_dir = _folder(settings[SERVICES_DIR], self.cluster_dir)
@@ -247,10 +261,16 @@ class ModuleConfig:
 
     def _check_numbers(self) -> None:
         services = self.settings[SERVICE_COUNT]
-        if not 1 <= services <= SERVICES_MAX:
+        if self.extension is not None or self.settings[EXTENSION] != NO_EXTENSION:
+            if services != 0:
+                raise ConfigurationError(
+                    "service count must be zero when ConsensusModuleExtension is enabled: set"
+                    " aeron.cluster.service.count=0"
+                )
+        elif not 1 <= services <= SERVICES_MAX:
             raise ConfigurationError(
                 f"service count {services}: a node has 1 to {SERVICES_MAX} services, and none only"
-                " with an extension of the module, which this one does not offer"
+                f" with an extension of the module: set {SERVICE_COUNT.name} or {EXTENSION.name}"
             )
         canvass, heartbeat = self.settings[CANVASS_TIMEOUT], self.settings[HEARTBEAT_TIMEOUT]
         if heartbeat == 0 or canvass // heartbeat < 2:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.event_log import ClusterEventCode
+from aerolog.cluster.module.extension import ControlState, ExtensionMessage, extension_call
 from aerolog.cluster.module.pending_messages import PendingMessages, service_of
 from aerolog.cluster.module.session import Session
 from aerolog.cluster.module.timers import Timers
@@ -14,8 +15,6 @@ from aerolog.cluster.protocol import (
     NULL_VALUE,
     SCHEMA,
     SESSION_HEADER_LENGTH,
-    ClusterAction,
-    ClusterActionRequest,
     ClusterSession,
     ConsensusModule,
     NewLeadershipTermEvent,
@@ -44,8 +43,8 @@ class ReplicatedState:
         sessions: all sessions.
         timers: all timers.
         pending: the queues of the services' own messages, by service.
-        is_suspended: whether the log's last word is a suspension.
         log_position: where the log was read to, bytes.
+        recording_id: the recording that is read, -1 before.
     """
 
     def __init__(self, context: ModuleContext, sessions: Sessions) -> None:
@@ -53,8 +52,8 @@ class ReplicatedState:
         self.sessions = sessions
         self.timers = Timers()
         self.pending = [PendingMessages(i) for i in range(context.config[p.SERVICE_COUNT])]
-        self.is_suspended = False
         self.log_position = 0
+        self.recording_id = NULL_VALUE
 
     # -- the log ---------------------------------------------------------------------------------
 
@@ -68,6 +67,13 @@ class ReplicatedState:
         Raises:
             ClusterError: the log belongs to another application version or time unit.
         """
+        extension = self._context.extension
+        foreign = None if extension is None else ExtensionMessage.found_in(data, position)
+        if extension is not None and foreign is not None:
+            with extension_call("on_log_message"):
+                extension.on_log_message(foreign)
+            self.log_position = position
+            return None
         event = SCHEMA.decode(data)
         match event:
             case SessionMessageHeader():
@@ -78,12 +84,9 @@ class ReplicatedState:
             case SessionOpenEvent():
                 self.sessions.on_log_open(event, position)
             case SessionCloseEvent():
-                self.sessions.on_log_close(event.cluster_session_id)
+                self.sessions.on_log_close(event.cluster_session_id, event.close_reason)
             case TimerEvent():
                 self.timers.on_timer_event(event.correlation_id)
-            case ClusterActionRequest():
-                if event.action in (ClusterAction.SUSPEND, ClusterAction.RESUME):
-                    self.is_suspended = event.action == ClusterAction.SUSPEND
             case NewLeadershipTermEvent():
                 self._context.events.log(
                     ClusterEventCode.REPLAY_NEW_LEADERSHIP_TERM,
@@ -97,6 +100,10 @@ class ReplicatedState:
                 )
                 self._check_term(event)
                 self._context.leadership_term_id = event.leadership_term_id
+                if extension is not None:
+                    term = ControlState(False, event.leadership_term_id, self.recording_id)
+                    with extension_call("on_new_leadership_term"):
+                        extension.on_new_leadership_term(term)
         self.log_position = position
         return event
 
@@ -135,11 +142,11 @@ class ReplicatedState:
 
     def snapshot(self) -> Iterator[bytes]:
         """Give the messages of a snapshot, in the reference's order."""
-        first = self.pending[0]
+        first = self.pending[0] if self.pending else None
         yield ConsensusModule(
             next_session_id=self.sessions.next_session_id,
-            next_service_session_id=first.next_service_session_id,
-            log_service_session_id=first.log_service_session_id,
+            next_service_session_id=0 if first is None else first.next_service_session_id,
+            log_service_session_id=0 if first is None else first.log_service_session_id,
         ).encode()
         for session in self.sessions.open.values():
             yield ClusterSession(
@@ -171,9 +178,10 @@ class ReplicatedState:
         match message:
             case ConsensusModule():
                 self.sessions.next_session_id = message.next_session_id
-                self.pending[0].restore(
-                    message.next_service_session_id, message.log_service_session_id
-                )
+                if self.pending:
+                    self.pending[0].restore(
+                        message.next_service_session_id, message.log_service_session_id
+                    )
             case ClusterSession():
                 session = Session(
                     message.cluster_session_id,

@@ -110,6 +110,8 @@ class Services:
         self._awaited = log_position
         if len(self._acks) < self._count:
             return None
+        if self._context.counters.commit_position.value < log_position:
+            return None  # without services nobody else says that it is reached
         taken = [self._acks.pop(service_id) for service_id in range(self._count)]
         self._next_ids = [ack.ack_id + 1 for ack in taken]
         self._awaited, self._reached = None, log_position
@@ -123,7 +125,7 @@ class Services:
 
     def _send(self, message: Message) -> Steps[None]:
         data = message.encode()
-        while True:
+        while self._count:
             result = self._publication.offer(data)
             if result > 0:
                 return

@@ -132,10 +132,13 @@ class Session:
 
     def send(self, message: Message) -> bool:
         """Send the client a message; returns whether it could be sent."""
+        return self.send_bytes(message.encode())
+
+    def send_bytes(self, data: bytes) -> bool:
+        """Send the client an encoded message; returns whether it could be sent."""
         publication = self._publication
         if publication is None:
             return False
-        data = message.encode()
         for _ in range(_ATTEMPTS):
             result = publication.offer(data)
             if result > 0:

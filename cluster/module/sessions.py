@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.event_log import ClusterEventCode
+from aerolog.cluster.module.extension import extension_call
 from aerolog.cluster.module.session import Session, SessionState
 from aerolog.cluster.protocol import (
     SCHEMA_ID,
@@ -255,7 +256,20 @@ class Sessions:
         self.open[session.session_id] = session
         self._show(session)
         self._tell_steady()
+        self._tell_extension_of_opening(session.session_id)
         return 1
+
+    def _tell_extension_of_opening(self, session_id: int) -> None:
+        extension = self._context.extension
+        if extension is not None:
+            with extension_call("on_session_opened"):
+                extension.on_session_opened(session_id)
+
+    def _tell_extension_of_end(self, session_id: int, reason: CloseReason) -> None:
+        extension = self._context.extension
+        if extension is not None:
+            with extension_call("on_session_closed"):
+                extension.on_session_closed(session_id, reason)
 
     def _show(self, session: Session) -> None:
         adding = self._context.counters.add_session(
@@ -340,6 +354,7 @@ class Sessions:
             session.counter.close()
             session.counter = None
         self._tell_steady()
+        self._tell_extension_of_end(session.session_id, session.close_reason)
 
     def _dismiss(self, now_ns: int) -> int:
         """Tell clients that are not let in, and let them go."""
@@ -382,6 +397,7 @@ class Sessions:
         session.principal = event.encoded_principal
         self.restore(session, position)
         self.next_session_id = max(self.next_session_id, event.cluster_session_id + 1)
+        self._tell_extension_of_opening(session.session_id)
 
     def restore(self, session: Session, opened_log_position: int) -> None:
         """Take an open session, whose client has been told."""
@@ -390,12 +406,13 @@ class Sessions:
         session.is_open_told = True
         self.open[session.session_id] = session
 
-    def on_log_close(self, session_id: int) -> None:
+    def on_log_close(self, session_id: int, reason: CloseReason) -> None:
         """Forget a session that a replayed log closes."""
         session = self.open.pop(session_id, None)
         if session is not None:
             session.disconnect()
             session.state = SessionState.CLOSED
+            self._tell_extension_of_end(session_id, reason)
 
     def begin_term(self, now_ns: int) -> None:
         """Begin to lead: answer the sessions that were open before, and time them from now."""

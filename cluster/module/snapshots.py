@@ -52,6 +52,7 @@ def write_snapshot(
     stream_id: int,
     marker: SnapshotMarker,
     messages: Iterable[bytes],
+    appended: Iterable[bytes] = (),
 ) -> Steps[int]:
     """Record a snapshot; returns the recording's id.
 
@@ -62,6 +63,7 @@ def write_snapshot(
         stream_id: the stream it is published on.
         marker: the marker that stands before and behind the messages; its mark is set here.
         messages: the encoded messages.
+        appended: messages behind the marker that ends these.
     """
     publication = yield from added(aeron.add_exclusive_publication_async(channel, stream_id))
     try:
@@ -79,6 +81,8 @@ def write_snapshot(
             yield from offered(publication, message)
         marker.mark = SnapshotMark.END
         end = yield from offered(publication, marker.encode())
+        for message in appended:
+            end = yield from offered(publication, message)
         while counter.value < end:
             if not counter.is_active:
                 raise ClusterError(
@@ -97,6 +101,7 @@ def load_snapshot(
     stream_id: int,
     type_id: int,
     take: Callable[[bytes], object],
+    take_appended: Callable[[bytes], object] | None = None,
 ) -> Steps[SnapshotMarker]:
     """Read a snapshot up to its end marker, which is returned.
 
@@ -107,6 +112,7 @@ def load_snapshot(
         stream_id: the stream it is replayed on.
         type_id: what the snapshot must be one of.
         take: called with each message between the markers.
+        take_appended: called with each message behind them, up to the recording's end.
 
     Raises:
         ClusterError: the recording is no such snapshot, or ends before its end marker.
@@ -115,11 +121,15 @@ def load_snapshot(
         recording_id, channel=channel, stream_id=stream_id, follow=False
     )
     has_begun = had_image = False
+    end: SnapshotMarker | None = None
     try:
         while True:
             work = 0
             for received in subscription.poll_messages(_POLL_LIMIT):
                 work += 1
+                if end is not None and take_appended is not None:
+                    take_appended(received.data)
+                    continue
                 message = SCHEMA.decode(received.data)
                 if not isinstance(message, SnapshotMarker):
                     if not has_begun:
@@ -136,9 +146,13 @@ def load_snapshot(
                         raise ClusterError(f"recording {recording_id} begins a snapshot twice")
                     has_begun = True
                 elif message.mark == SnapshotMark.END:
-                    return message
+                    end = message
+                    if take_appended is None:
+                        return end
             had_image = had_image or bool(subscription.images)
             if had_image and work == 0 and not any(not i.closed for i in subscription.images):
+                if end is not None:
+                    return end
                 raise ClusterError(f"the snapshot in recording {recording_id} ends unexpectedly")
             yield work
     finally:
