@@ -125,12 +125,16 @@ def our_node(folder: Path, *settings: str, ingress: str = "aeron:udp") -> Iterat
 
 @contextmanager
 def java_service(
-    node: Node, service: str = "ClusterEcho", service_id: int = 0
+    node: Node,
+    service: str = "ClusterEcho",
+    service_id: int = 0,
+    *,
+    properties: dict[str, str] | None = None,
 ) -> Iterator[ServerProcess]:
     """A container of the reference's with a service of a class that peers or samples have."""
     command = toolchain().command(
         "ClusterContainer", str(node.folder), node.aeron_dir, service,
-        properties={"aeron.cluster.service.id": str(service_id)},
+        properties={"aeron.cluster.service.id": str(service_id), **(properties or {})},
     )  # fmt: skip
     container = ServerProcess("java-service", command)
     try:
