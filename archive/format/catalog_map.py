@@ -167,10 +167,21 @@ class CatalogMap(MappedResource):
             yield self.descriptor(recording_id)
 
     def entries(self) -> Iterator[CatalogEntry]:
-        """Yield all entries in file order, whatever their state."""
-        at = CATALOG_HEADER_LENGTH
+        """Yield all entries in file order, which is id order, whatever their state.
+
+        Raises:
+            FileFormatError: the file was cut since it was opened, or its entries have moved.
+        """
+        at, last_id = CATALOG_HEADER_LENGTH, -1
         while at < self._end:
             entry = self._entry_at(at)
+            found_id = entry.descriptor.recording_id
+            if found_id <= last_id:
+                raise FileFormatError(
+                    f"the catalog changed while it was read: {self.path} at offset {at}: recording"
+                    f" id {found_id} does not lie behind {last_id}"
+                )
+            last_id = found_id
             yield entry
             step = ENTRY_HEADER_LENGTH + entry.length
             at += (step + self.alignment - 1) & ~(self.alignment - 1)

@@ -183,6 +183,11 @@ class FolderScan:
             for damage in damages:
                 self._name(str(damage))
             yield from (one for one in entries if one.descriptor.recording_id > last_id)
+        read = self._catalog
+        if read is not None and self.files.size(read.path) < read.capacity:
+            # Zeros may have been read in place of entries: the next sync corrects their rows.
+            self.is_whole = False
+            self._name(f"{read.path} became shorter while it was read")
 
     def _read_again(self, entry: CatalogEntry) -> CatalogEntry | None:
         if self._catalog is None:

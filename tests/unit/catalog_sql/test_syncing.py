@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import struct
 from typing import TYPE_CHECKING, Self
@@ -12,6 +13,7 @@ from sql_content import at_once, column, compact, content
 
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import FIELD, CatalogReader
+from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.archive.format.layout import CATALOG_NAME, ENTRY_HEADER_LENGTH
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.catalog.index import RecordingCatalog, rebuild, sync_folder, sync_recordings
@@ -215,6 +217,28 @@ def test_a_damaged_entry_is_named_and_the_others_are_synced(
     with RecordingCatalog.open(f"sqlite:///{folder.parent / 'new.db'}") as fresh:
         sync_folder(fresh, folder.parent / "copy")
         assert states(fresh).keys() >= {0, 2, 3}
+
+
+@pytest.mark.parametrize("at", [2, 3])
+def test_a_catalog_that_is_cut_while_it_is_read_is_named_and_doubles_nothing(
+    lite: RecordingCatalog, folder: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    path = folder / CATALOG_NAME
+    with CatalogReader.open(folder) as reader:
+        offsets = [entry.offset for entry in reader.entries()]
+    decode = RecordingDescriptor.decode
+    decoded: list[RecordingDescriptor] = []
+
+    def cut_and_decode(data: memoryview) -> RecordingDescriptor:
+        if len(decoded) == at:  # its length is known by then
+            os.truncate(path, offsets[at])
+        decoded.append(decode(data))
+        return decoded[-1]
+
+    monkeypatch.setattr(RecordingDescriptor, "decode", cut_and_decode)
+    report = sync_folder(lite, folder)
+    assert any(CATALOG_NAME in problem for problem in report.problems), report.problems
+    assert set(states(lite)) == set(range(at))
 
 
 def test_a_position_that_is_damaged_does_not_fill_the_tables(
