@@ -112,6 +112,7 @@ def parse_events(
     found: set[C] = set()
     if not text:
         return frozenset()
+    numbers = {str(int(event)): event for event in events}  # int() refuses long digits
     for entry in text.split(","):
         if entry == _ALL:
             found |= set(events)
@@ -119,8 +120,8 @@ def parse_events(
             found |= groups[entry]
         elif entry in events.__members__:
             found.add(events[entry])
-        elif entry.isascii() and entry.isdecimal() and int(entry) in set(events):
-            found.add(events(int(entry)))
+        elif entry and (number := entry.lstrip("0") or "0") in numbers:
+            found.add(numbers[number])
         else:
             unknown(entry)
     return frozenset(found)

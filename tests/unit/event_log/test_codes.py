@@ -34,6 +34,7 @@ def parsed(text):
         ("FRAME_IN,2,RESEND", {E.FRAME_IN, E.FRAME_OUT, E.RESEND}),
         ("admin,FRAME_IN,1", EVERYTHING - {E.FRAME_OUT}),
         ("FRAME_IN,all", EVERYTHING),
+        ("0005", {E.CMD_IN_ADD_SUBSCRIPTION}),
     ],
 )
 def test_names_numbers_and_groups_are_read(text, events):
@@ -41,7 +42,8 @@ def test_names_numbers_and_groups_are_read(text, events):
 
 
 @pytest.mark.parametrize(
-    "entry", ["bogus", "frame_in", "ADMIN", "99", "0x7", " FRAME_OUT", "", "9" * 30, "²"]
+    "entry",
+    ["bogus", "frame_in", "ADMIN", "99", "0x7", " FRAME_OUT", "", "9" * 30, "9" * 5000, "²"],
 )
 def test_what_is_no_event_is_told_of_and_passed_over(entry):
     events, unknown = parsed(f"FRAME_IN,{entry}")
