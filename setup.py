@@ -33,6 +33,9 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError, ExecError, LinkError
 
+sys.path.insert(0, str(Path(__file__).parent / "scripts"))
+from stubs import arguments_of, functions_of
+
 ROOT = Path("python")
 C_FOLDER = Path("build/cython")
 HEADERS = [str(path) for path in sorted(Path("native").glob("*.h"))]
@@ -118,29 +121,24 @@ def age_of_types(source: str) -> float:
 
 
 class StubTypes:
-    """The types that a stub gives to functions, for ``help()`` and editors.
+    """The types that a stub gives to functions, and the signatures it gives to classes.
 
-    They become annotations of the compiled functions, which are texts. Cython derives no types
-    of C from them.
+    Both are for ``help()`` and editors. Types become annotations of the compiled functions, which
+    are texts: Cython derives no types of C from them. Signatures are the first line of a class's
+    docstring, from which the interpreter takes them; it allows no types there.
     """
 
     def __init__(self, stub: Path) -> None:
         """Reads a stub; one that is not there gives no types."""
+        self._functions = functions_of(stub)
         self._types: dict[str, str] = {}  # by qualified names, with a dot before what they end in
-        if stub.exists():
-            self._read(ast.parse(stub.read_text(encoding="utf-8")).body, "")
-
-    def _read(self, body: list[ast.stmt], prefix: str) -> None:
-        for node in body:
-            if isinstance(node, ast.ClassDef):
-                self._read(node.body, f"{prefix}{node.name}.")
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                found = [
-                    (a.arg, a.annotation) for a in ast.walk(node.args) if isinstance(a, ast.arg)
-                ]
-                for name, annotation in [*found, ("return", node.returns)]:
-                    if annotation is not None:
-                        self._types[f"{prefix}{node.name}.{name}"] = ast.unparse(annotation)
+        for name, function in self._functions.items():
+            found = [
+                (a.arg, a.annotation) for a in ast.walk(function.args) if isinstance(a, ast.arg)
+            ]
+            for end, annotation in [*found, ("return", function.returns)]:
+                if annotation is not None:
+                    self._types[f"{name}.{end}"] = ast.unparse(annotation)
 
     def annotate(self, node: Any, prefix: str = "") -> None:
         """Gives types to the functions in a node of a parsed module, where they have none."""
@@ -148,6 +146,10 @@ class StubTypes:
             if isinstance(inner, Nodes.CClassDefNode | Nodes.PyClassDefNode):
                 name = getattr(inner, "class_name", None) or inner.name
                 self.annotate(inner, f"{prefix}{name}.")
+                made = self._functions.get(f"{prefix}{name}.__init__")
+                if made is not None and isinstance(inner, Nodes.CClassDefNode):
+                    arguments = arguments_of(made, is_method=True, has_types=False)
+                    inner.doc = EncodedString(f"{name}{arguments}\n--\n\n{inner.doc or ''}")
             elif isinstance(inner, Nodes.DefNode):
                 function = f"{prefix}{inner.name}"
                 for arg in filter(None, [*inner.args, inner.star_arg, inner.starstar_arg]):

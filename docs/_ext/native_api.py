@@ -10,41 +10,17 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+from stubs import arguments_of, functions_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 os.environ["SPHINX_AUTODOC_IGNORE_NATIVE_MODULE_TYPE_STUBS"] = "1"
 Signature = tuple[str, str | None]
-
-
-@cache
-def stub_signatures(path: Path) -> dict[str, Signature]:
-    """Signatures by qualified name of all functions and methods in a stub."""
-    found: dict[str, Signature] = {}
-
-    def look(body: list[ast.stmt], prefix: str) -> None:
-        for node in body:
-            if isinstance(node, ast.ClassDef):
-                look(node.body, f"{prefix}{node.name}.")
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                returns = ast.unparse(node.returns) if node.returns else None
-                found.setdefault(prefix + node.name, (_arguments(node, bool(prefix)), returns))
-
-    look(ast.parse(path.read_text(encoding="utf-8")).body, "")
-    return found
-
-
-def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef, is_method: bool) -> str:
-    decorators = {ast.unparse(decorator) for decorator in node.decorator_list}
-    arguments = node.args
-    if is_method and "staticmethod" not in decorators:
-        ordered = arguments.posonlyargs or arguments.args
-        del ordered[:1]
-    return f"({ast.unparse(arguments)})"
 
 
 def native_signature(
@@ -64,14 +40,12 @@ def native_signature(
     if not file.endswith(".so"):
         return None
     stub = Path(file.partition(".cpython-")[0] + ".pyi")
-    if not stub.exists():
-        return None
-    signatures = stub_signatures(stub)
     qualified = getattr(obj, "__qualname__", name.rpartition(".")[2])
-    if what == "class":
-        made = signatures.get(f"{qualified}.__init__")
-        return (made[0], None) if made else None
-    return signatures.get(qualified)
+    function = functions_of(stub).get(f"{qualified}.__init__" if what == "class" else qualified)
+    if function is None:
+        return None
+    returns = None if what == "class" or not function.returns else ast.unparse(function.returns)
+    return arguments_of(function, is_method="." in qualified or what == "class"), returns
 
 
 def without_signature(
