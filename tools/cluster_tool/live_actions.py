@@ -14,7 +14,7 @@ from aerolog.cluster.protocol import ClusterComponentType
 from aerolog.tools.archive_tool.actions import EXIT_INVALID
 from aerolog.tools.archive_tool.change_plan import TablePlan, check_can_ask, is_agreed
 from aerolog.tools.archive_tool.describe_action import local_time
-from aerolog.tools.archive_tool.uncaught_error import NUMBER_FORMAT, UncaughtError
+from aerolog.tools.archive_tool.java_error import NUMBER_FORMAT, JavaError
 from aerolog.tools.cluster_tool.cluster_texts import endpoints_of, members_line
 from aerolog.tools.cluster_tool.node_actions import open_mark
 from aerolog.tools.cluster_tool.raw_cluster_mark import CLUSTER_ERROR, RawClusterMark
@@ -76,7 +76,7 @@ def _driver_in_words(header: MarkFileHeader) -> Iterator[None]:
         path = Path(cnc_path(header.aeron_directory)).absolute()
         missing = f"CnC file not created: {path}"
         problem = "no driver heartbeat detected" if path.exists() else missing
-        raise UncaughtError(
+        raise JavaError(
             "io.aeron.exceptions.DriverTimeoutException", f"FATAL - {problem}"
         ) from error
 
@@ -95,7 +95,7 @@ def _classic_request(name: str) -> Action:
                 terminal.line(error.classic)
                 return EXIT_INVALID
             except ClusterError as error:
-                raise UncaughtError(CLUSTER_ERROR, f"ERROR - {error}") from error
+                raise JavaError(CLUSTER_ERROR, f"ERROR - {error}") from error
         terminal.line(f"Member [{member_id}]: {request.toggle.name} applied successfully")
         return 0
 
@@ -154,7 +154,7 @@ def _delay_ns(arguments: Sequence[str]) -> int | None:
     try:
         return parse_duration_ns("aeron.cluster.tool.delay", arguments[0])
     except ConfigurationError as error:
-        raise UncaughtError(NUMBER_FORMAT, str(error)) from error
+        raise JavaError(NUMBER_FORMAT, str(error)) from error
 
 
 def _query_deadline(node: RunningNode, delay_ns: int | None, terminal: Terminal) -> int:
@@ -174,7 +174,7 @@ def node_of(folder: str) -> Iterator[RunningNode]:
     """The node that runs in a folder.
 
     Raises:
-        AerologError: none does.
+        AerologError: none does, or its driver does not answer.
     """
     mark = open_mark(folder)
     if not mark.is_active():
@@ -183,8 +183,14 @@ def node_of(folder: str) -> Iterator[RunningNode]:
             f"{folder}: no node runs there: the last one, process {mark.header.pid}, {how}: start"
             " one, or see aerolog doctor --cluster-dir"
         )
-    with RunningNode(mark.header, _timeout_s()) as node:
-        yield node
+    try:
+        with RunningNode(mark.header, _timeout_s()) as node:
+            yield node
+    except DriverTimeoutError as error:
+        raise AerologError(
+            f"{folder}: its driver does not answer: {error}: see aerolog doctor --cluster-dir"
+            f" {folder}"
+        ) from error
 
 
 def _request(name: str) -> Action:

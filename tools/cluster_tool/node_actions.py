@@ -14,6 +14,7 @@ from aerolog.tools.archive_tool.info_actions import (
 )
 from aerolog.tools.cluster_tool.cluster_texts import message_line
 from aerolog.tools.cluster_tool.raw_cluster_mark import RawClusterMark, service_marks
+from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.tools.terminal.console import print_fields, print_json
 from aerolog.tools.views.errors import error_row
 from aerolog.transport.errors import AerologError, FileFormatError
@@ -94,24 +95,25 @@ def pid(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
 
 
 def describe(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
-    """The mark files of the module and its services."""
+    """The mark files of the module and its services; ends with 1 where one cannot be read."""
     del arguments
-    rows = [_row(mark) for mark in _marks(folder)]
+    faults: list[AerologError] = []
+    rows = [_row(mark) for mark in _marks(folder, faults)]
     if terminal.as_json:
         print_json(rows)
-        return 0
-    for index, row in enumerate(rows):
+    for index, row in enumerate([] if terminal.as_json else rows):
         if index:
             terminal.line()
         terminal.out.flush()
         print_fields(_readable(row))
-    return 0
+    return _tell(faults, terminal)
 
 
 def errors(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """Error logs of the module, its services, and their driver."""
     del arguments
-    marks = list(_marks(folder))
+    faults: list[AerologError] = []
+    marks = list(_marks(folder, faults))
     aeron_dir = marks[0].header.aeron_directory
     driver, problem = driver_errors(aeron_dir)
     if terminal.as_json:
@@ -123,7 +125,7 @@ def errors(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
                 "driver_problem": problem,
             }
         )
-        return 0
+        return _tell(faults, terminal)
     for mark in marks:
         show_log(_name(mark).capitalize(), mark.errors(), terminal)
         terminal.line()
@@ -131,7 +133,7 @@ def errors(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
         show_log(f"Driver in {aeron_dir}", driver, terminal)
     else:
         terminal.line(f"Driver in {aeron_dir}: {problem}")
-    return 0
+    return _tell(faults, terminal)
 
 
 def open_mark(folder: str, name: str = CLUSTER_MARK_NAME) -> ClusterMarkFile:
@@ -149,16 +151,27 @@ def open_mark(folder: str, name: str = CLUSTER_MARK_NAME) -> ClusterMarkFile:
         ) from error
     except FileFormatError as error:
         raise AerologError(
-            f"{error}: it is written anew when the node starts in this folder"
+            f"{error}: move it away while nothing runs on the folder: it is written anew at the"
+            " next start"
         ) from error
 
 
-def _marks(folder: str) -> Iterator[ClusterMarkFile]:
+def _marks(folder: str, faults: list[AerologError]) -> Iterator[ClusterMarkFile]:
+    """The mark file of the module, and those of services; which cannot be read goes to faults."""
     module = open_mark(folder)
     yield module
     services = module.header.services_cluster_dir or folder
     for name in service_marks(services):
-        yield open_mark(services, name)
+        try:
+            yield open_mark(services, name)
+        except AerologError as fault:
+            faults.append(fault)
+
+
+def _tell(faults: Sequence[AerologError], terminal: Terminal) -> int:
+    for fault in faults:
+        terminal.remark(f"aerolog: {fault}")
+    return EXIT_FAILED if faults else 0
 
 
 def _name(mark: ClusterMarkFile) -> str:

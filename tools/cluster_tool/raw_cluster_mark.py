@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from aerolog.cluster.files import CLUSTER_MARK_NAME, ClusterMarkFile, service_mark_name
 from aerolog.cluster.files.layout import MARK_VERSION
 from aerolog.cluster.protocol.mark_header import MarkFileHeader
+from aerolog.tools.archive_tool.java_error import ILLEGAL_ARGUMENT, JavaError
 from aerolog.tools.archive_tool.raw_catalog import major
 from aerolog.tools.archive_tool.raw_mark import RawMark
-from aerolog.tools.archive_tool.uncaught_error import ILLEGAL_ARGUMENT, UncaughtError
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.mark_file import link_name
 
@@ -28,9 +28,9 @@ class RawClusterMark(RawMark):
     NAME = CLUSTER_MARK_NAME
     MAJOR = major(MARK_VERSION)
 
-    def wrong_version(self) -> UncaughtError:
+    def wrong_version(self) -> JavaError:
         """What the reference throws at another major version."""
-        return UncaughtError(
+        return JavaError(
             CLUSTER_ERROR,
             f"ERROR - mark file major version {major(self.version)} does not match software:"
             f" {self.MAJOR}",
@@ -42,11 +42,11 @@ class RawClusterMark(RawMark):
 
         Raises:
             FileFormatError: they do not hold together.
-            UncaughtError: there is no such component.
+            JavaError: there is no such component.
         """
         header = ClusterMarkFile(self.mapped, SystemClock()).header
         if not header.component_type.is_listed:
-            raise UncaughtError(ILLEGAL_ARGUMENT, f"Unknown value: {int(header.component_type)}")
+            raise JavaError(ILLEGAL_ARGUMENT, f"Unknown value: {int(header.component_type)}")
         return header
 
 

@@ -13,8 +13,8 @@ from aerolog.cluster.files import ClusterMarkFile, RecordingLog, plan_recovery
 from aerolog.cluster.files.layout import RECORDING_LOG_NAME
 from aerolog.tools.archive_tool.actions import EXIT_INVALID
 from aerolog.tools.archive_tool.change_plan import TablePlan, check_can_ask, is_agreed
+from aerolog.tools.archive_tool.java_error import JavaError, parse_long
 from aerolog.tools.archive_tool.raw_catalog import file_in
-from aerolog.tools.archive_tool.uncaught_error import UncaughtError, parse_long
 from aerolog.tools.cluster_tool.cluster_texts import plan_line, recording_log_line
 from aerolog.tools.cluster_tool.raw_cluster_mark import CLUSTER_ERROR
 from aerolog.tools.connection.archive_folder import check_folder
@@ -103,7 +103,7 @@ def classic_log(folder: str, *, writable: bool = False) -> Iterator[RecordingLog
         log = RecordingLog(folder, writable=writable)
     except FileNotFoundError as error:
         path = file_in(folder, RECORDING_LOG_NAME)
-        raise UncaughtError(CLUSTER_ERROR, f"java.nio.file.NoSuchFileException: {path}") from error
+        raise JavaError(CLUSTER_ERROR, f"java.nio.file.NoSuchFileException: {path}") from error
     with log:
         yield log
 

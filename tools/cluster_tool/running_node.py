@@ -12,7 +12,7 @@ from aerolog.cluster import counter_types
 from aerolog.cluster.counter_types import ElectionState, ModuleState, NodeToggle, Role, Toggle
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.protocol import SCHEMA, ClusterMembersExtendedResponse, ClusterMembersQuery
-from aerolog.tools.connection.clients import CLIENT_NAME
+from aerolog.tools.connection.clients import CLIENT_NAME, note_error
 from aerolog.tools.connection.deadlines import Deadline, Idle
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import AerologError, MessageFormatError
@@ -86,7 +86,7 @@ class RunningNode(Resource):
 
     def __init__(self, header: MarkFileHeader, timeout_s: float) -> None:
         self.header = header
-        self.aeron = Aeron(header.aeron_directory, name=CLIENT_NAME)
+        self.aeron = Aeron(header.aeron_directory, name=CLIENT_NAME, on_error=note_error)
         self._timeout_s = timeout_s
         self._counters = self.aeron.conductor.counters
         self._key = counter_types.CLUSTER_KEY.pack(header.cluster_id)

@@ -20,7 +20,7 @@ from aerolog.cluster.protocol import (
     semantic_version_text,
 )
 from aerolog.tools.archive_tool.actions import EXIT_INVALID
-from aerolog.tools.archive_tool.uncaught_error import ARCHIVE_ERROR, UncaughtError
+from aerolog.tools.archive_tool.java_error import ARCHIVE_ERROR, JavaError
 from aerolog.tools.cluster_tool.cluster_texts import message_fields, raw_dump
 from aerolog.tools.cluster_tool.live_actions import classic_node, node_of
 from aerolog.tools.cluster_tool.raw_cluster_mark import CLUSTER_ERROR, RawClusterMark
@@ -159,9 +159,9 @@ def classic_describe_latest_cm_snapshot(
         for found in snapshot_of(parts, recording_id):
             terminal.write(_classic_text(found))
     except ArchiveError as error:
-        raise UncaughtError(ARCHIVE_ERROR, f"ERROR - {error.message}") from error
+        raise JavaError(ARCHIVE_ERROR, f"ERROR - {error.message}") from error
     except (ClusterError, MessageFormatError) as error:
-        raise UncaughtError(CLUSTER_ERROR, f"ERROR - {error}") from error
+        raise JavaError(CLUSTER_ERROR, f"ERROR - {error}") from error
     member_id = RawClusterMark.open(folder).header.member_id
     terminal.line(
         f"Consensus Module Snapshot End: memberId={member_id} recordingId={recording_id}"

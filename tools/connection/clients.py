@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 CLIENT_NAME = "aerolog"
 
 
-def _note(error: BaseException) -> None:
+def note_error(error: BaseException) -> None:
+    """Print what a client reports on the side."""
     # The death of the driver ends the command with an error that says so: not twice.
     if not isinstance(error, AeronTimeoutError):
         remark(f"aerolog: {error}")
@@ -40,7 +41,7 @@ def connect_driver(options: DriverOptions) -> Aeron:
             aeron_dir,
             driver_timeout=options.driver_timeout,
             name=CLIENT_NAME,
-            on_error=_note,
+            on_error=note_error,
             strict=options.strict or None,
         )
 

@@ -279,3 +279,18 @@ def test_own_forms_of_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     for command in ("is-leader", "list-members", "snapshot", "resume"):
         assert main(["cluster-tool", str(folder), command]) == 1
         assert "no node runs there" in capsys.readouterr().err
+
+
+def test_a_node_that_was_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its driver's last heartbeat is recent at first; then one line tells that it is gone."""
+    folder = tmp_path / "cluster"
+    with ECHO_NODES["ours"](tmp_path) as node:
+        wait_for(lambda: ours(folder, "is-leader").code == 0, "leader")
+        capsys.readouterr()
+        node.process.kill()
+        assert main(["cluster-tool", str(folder), "snapshot"]) == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        (told,) = err.splitlines()
+        assert "its driver does not answer" in told
+        assert f"see aerolog doctor --cluster-dir {folder}" in told

@@ -281,6 +281,21 @@ def test_the_snapshot_is_read_in_the_archives_folder(run: Run, tmp_path: Path) -
             assert re.search(f"ClusterException: ERROR - .*{problem}", classic[2])
 
 
+@pytest.mark.parametrize("command", ["describe", "errors"])
+def test_a_damaged_mark_file_of_a_service_hides_no_other(
+    run: Run, folder: Path, command: str
+) -> None:
+    damaged = folder / service_mark_name(0)
+    damaged.write_bytes(b"\x77" * 8192)
+    for form in ((), ("--json",)):
+        code, out, err = run(folder, command, *form)
+        assert code == 1
+        assert "4242" in out or all(f"seen by {one}" in out for one in (-1, 1))
+        assert str(damaged) in err
+        assert "move it away while nothing runs on the folder" in err
+    assert len(json.loads(run(folder, "describe", "--json")[1])) == 2
+
+
 def test_a_folder_that_is_none_of_a_node(run: Run, tmp_path: Path) -> None:
     for command, problem in (("describe", "cluster-mark.dat"), ("recording-log", "recording.log")):
         code, _, err = run(tmp_path, command)
