@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.cluster.files import walk_recording_log
+from aerolog.cluster.files import EntryType, walk_recording_log
 from aerolog.cluster.files.layout import (
     ENDPOINT_OFFSET,
     ENTRY_FIELDS,
@@ -17,6 +17,7 @@ from aerolog.cluster.protocol.node_state_messages import (
     NodeStateFooter,
     NodeStateHeader,
 )
+from aerolog.cluster.protocol.schema import NULL_POSITION
 from aerolog.tools.explain import number_notes
 from aerolog.tools.explain.archive_files import items, mark_sections
 from aerolog.tools.explain.explanation import Item, Section, left_out, number, rows_of, text_row
@@ -27,6 +28,7 @@ from aerolog.transport.protocol.sbe import FRAME_LENGTH_FIELDS, FRAMED_HEADER_LE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from aerolog.cluster.files import LogEntry
     from aerolog.transport.protocol.sbe import Layout
 
 _NOTES: Final[dict[str, Callable[[int], str]]] = {
@@ -58,11 +60,9 @@ def recording_log(data: memoryview, name: str, limit: int) -> Iterator[Section]:
         if limit and shown >= limit:
             continue
         shown += 1
-        title = f"Entry {total - 1}: removed"
-        if entry is not None:
-            kind = entry.type.name.lower().replace("_", " ")
-            title = f"Entry {entry.index}: {kind}{'' if entry.is_valid else ', invalidated'}"
-        rows = rows_of(data, offset, items(ENTRY_FIELDS, {}))
+        kind, notes = _entry_notes(entry)
+        title = f"Entry {total - 1 if entry is None else entry.index}: {kind}"
+        rows = rows_of(data, offset, items(ENTRY_FIELDS, notes))
         if entry is not None and entry.archive_endpoint:
             rows.append(text_row(data, offset + ENDPOINT_OFFSET, "archive_endpoint"))
         yield Section(title, offset, length, rows)
@@ -70,6 +70,19 @@ def recording_log(data: memoryview, name: str, limit: int) -> Iterator[Section]:
     more = left_out(shown, total, "entries")
     rest = max(len(data) - end, 0)
     yield Section("Behind the entries", end, rest, [], "; ".join(r for r in (remark, more) if r))
+
+
+def _entry_notes(entry: LogEntry | None) -> tuple[str, dict[str, Callable[[int], str]]]:
+    """What an entry of a recording log is, and what its fields mean."""
+    if entry is None:
+        return "removed", {"type": lambda _: "removed"}
+    kind = entry.type.name.lower().replace("_", " ") + ("" if entry.is_valid else ", invalidated")
+    notes: dict[str, Callable[[int], str]] = {"type": lambda _: kind}
+    if entry.type == EntryType.TERM:
+        notes["log_position"] = lambda value: "the term is open" if value == NULL_POSITION else ""
+    else:
+        notes["service_id"] = _NOTES["service_id"]
+    return kind, notes
 
 
 def node_state(data: memoryview, name: str, limit: int) -> Iterator[Section]:

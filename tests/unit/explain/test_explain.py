@@ -236,6 +236,10 @@ def test_a_recording_log_shows_what_its_entries_are(files: dict[str, Path]) -> N
         "Entry 1: standby snapshot",
         "Behind the entries",
     ]
+    meanings = [{row.name: row.note for row in one.rows} for one in explained.sections[:2]]
+    assert [one["type"] for one in meanings] == ["term", "standby snapshot"]
+    assert meanings[0]["log_position"] == "the term is open"
+    assert meanings[0]["service_id"] == ""
     assert explained.sections[1].rows[-1].value == "a-much-longer-name.of.an.archive:8010"
     assert "3 more entries" in explained.sections[2].remark
 
