@@ -4,9 +4,9 @@ The module of a command ``some-name`` has two functions, both
 ``(folder: str, arguments: Sequence[str], terminal: Terminal) -> int``: ``classic_some_name`` writes
 what the reference writes, ``some_name`` tables, or JSON where ``terminal.as_json`` is set. They
 return the exit code. ``folder`` is as it was given and exists; ``arguments`` are those behind the
-command's name. The classic form raises ``UncaughtError`` where the reference ends with an
-exception (``uncaught`` gives its words to errors of ours); the other one raises the house's errors
-and ``typer.BadParameter`` for arguments that make no sense.
+command's name. The classic form raises ``JavaError`` where the reference ends with an exception
+(``java_error_of`` gives its words to errors of ours); the other one raises the house's errors and
+``typer.BadParameter`` for arguments that make no sense.
 """
 
 from __future__ import annotations

@@ -20,13 +20,13 @@ from aerolog.archive.format.layout import (
 )
 from aerolog.archive.format.mapped_resource import MappedResource
 from aerolog.archive.protocol.enums import NULL_POSITION, RecordingState
-from aerolog.tools.archive_tool.raw_catalog import RawCatalog, file_in
-from aerolog.tools.archive_tool.uncaught_error import (
+from aerolog.tools.archive_tool.java_error import (
     ILLEGAL_ARGUMENT,
-    UncaughtError,
+    JavaError,
     out_of_bounds,
     unknown_recording,
 )
+from aerolog.tools.archive_tool.raw_catalog import RawCatalog, file_in
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.fixed_layout import offsets, packer
 
@@ -96,10 +96,10 @@ def check_state(entry: Entry) -> None:
     """Check that an entry has a state that there is.
 
     Raises:
-        UncaughtError: it has none.
+        JavaError: it has none.
     """
     if entry.state not in list(RecordingState):
-        raise UncaughtError(ILLEGAL_ARGUMENT, f"Unknown value: {entry.state}")
+        raise JavaError(ILLEGAL_ARGUMENT, f"Unknown value: {entry.state}")
 
 
 def state_name(state: int) -> str:
@@ -130,7 +130,7 @@ class EditableCatalog(MappedResource):
 
         Raises:
             OSError: it cannot be opened.
-            UncaughtError: it is damaged, or of another version.
+            JavaError: it is damaged, or of another version.
         """
         files = RealFileSystem()
         path = file_in(folder, CATALOG_NAME)
@@ -156,7 +156,7 @@ class EditableCatalog(MappedResource):
         """All entries, in file order.
 
         Raises:
-            UncaughtError: one is too short for its fields.
+            JavaError: one is too short for its fields.
         """
         pairs = zip(self.raw.offsets, self.raw.lengths, strict=True)
         return [self._entry(offset, length) for offset, length in pairs]
@@ -165,7 +165,7 @@ class EditableCatalog(MappedResource):
         """Entries with an id, or all of them.
 
         Raises:
-            UncaughtError: there is none with it.
+            JavaError: there is none with it.
         """
         found = [
             e for e in self.entries() if recording_id is None or e.recording_id == recording_id
@@ -178,7 +178,7 @@ class EditableCatalog(MappedResource):
         """The VALID entry with an id.
 
         Raises:
-            UncaughtError: there is none.
+            JavaError: there is none.
         """
         offset = self.raw.valid.get(recording_id)
         if offset is None:

@@ -13,7 +13,7 @@ from aerolog.archive.format.layout import MARK_FILE_NAME
 from aerolog.archive.format.mark_file import mark_file_dir, running_archive
 from aerolog.archive.format.read_errors import is_unreadable
 from aerolog.tools.archive_tool.checked_files import open_catalog
-from aerolog.tools.archive_tool.uncaught_error import UncaughtError
+from aerolog.tools.archive_tool.java_error import JavaError
 from aerolog.tools.terminal import confirmation
 from aerolog.tools.terminal.confirmation import Plan
 from aerolog.tools.terminal.console import print_json, print_table
@@ -157,7 +157,7 @@ def in_words(folder: str, *, any_version: bool = False) -> Iterator[None]:
         open_catalog(folder).close()
     try:
         yield
-    except UncaughtError as error:
+    except JavaError as error:
         text = (error.message or error.java_class).removeprefix("ERROR - ")
         if "no recording found" in text:
             raise AerologError(f"{folder}: {text}: describe-all lists all there are") from error

@@ -24,9 +24,9 @@ from aerolog.tools.archive_tool.change_plan import (
     refuse_running,
 )
 from aerolog.tools.archive_tool.checksum_names import check_class_name, checksum_of_class
+from aerolog.tools.archive_tool.java_error import JavaError, parse_long
 from aerolog.tools.archive_tool.segment_names import base_of, number_of, segments_by_id
 from aerolog.tools.archive_tool.segment_walkers import Walkers
-from aerolog.tools.archive_tool.uncaught_error import UncaughtError, parse_long
 from aerolog.tools.archive_tool.verdicts import segment_of, walk_failure, walk_problem
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.tools.terminal.console import print_json
@@ -61,7 +61,7 @@ def classic_choice(arguments: Sequence[str]) -> Choice:
     """What the reference makes of arguments.
 
     Raises:
-        UncaughtError: what it makes nothing of.
+        JavaError: what it makes nothing of.
     """
     name, *rest = arguments
     if not rest or rest[0] == _ALL:
@@ -84,7 +84,7 @@ def classic_checksum(folder: str, arguments: Sequence[str], terminal: Terminal) 
         for entry in catalog.entries():
             try:
                 lines = _stamp(folder, catalog, entry, names, choice, walkers)
-            except UncaughtError as error:
+            except JavaError as error:
                 at = f"(recordingId={entry.recording_id})"
                 lines = [f"{at} ERR: failed to compute checksums", str(error)]
             for line in lines:
@@ -121,7 +121,7 @@ def _choice(arguments: Sequence[str]) -> Choice:
     name, *rest = arguments
     try:
         checksum_of_class(name)
-    except UncaughtError as error:
+    except JavaError as error:
         raise typer.BadParameter(
             f"no checksum {name!r}: there are {CRC32_NAME} and {CRC32C_NAME}"
         ) from error
@@ -177,7 +177,7 @@ def _stamp_all(
                 walked = walkers.walk(entry, segment, rule=segment_walk.WALK_STAMPS)
                 try:
                     problem = walk_failure(walked) or walk_problem(walked)
-                except UncaughtError as error:
+                except JavaError as error:
                     problem = str(error.message)
                 if problem is not None:
                     problems.append(f"recording {entry.recording_id}, {segment.path}: {problem}")
@@ -195,13 +195,13 @@ def _stamp(
     """Stamp a recording; gives what the reference says of what went wrong with a segment.
 
     Raises:
-        UncaughtError: what went wrong before.
+        JavaError: what went wrong before.
     """
     checksum = checksum_of_class(choice.checksum)
     catalog.store_checksum(entry, catalog.checksum_of(entry, checksum))
     own = names.get(entry.recording_id, [])
     if not own and not choice.all_segments:
-        raise UncaughtError("java.lang.NullPointerException")
+        raise JavaError("java.lang.NullPointerException")
     # For one recording the reference makes room for its own frames alone.
     body_length_max = _BODY_LENGTH_MAX
     if choice.recording_id is not None:
@@ -216,7 +216,7 @@ def _stamp(
         failure, problem = walk_failure(walked), None
         try:
             problem = walk_problem(walked, body_length_max) if failure is None else None
-        except UncaughtError as error:
+        except JavaError as error:
             failure = str(error)
         if failure is not None:
             said += [at + "failed to checksum", failure]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aerolog.archive.format.checksum import Checksum, checksum_for
-from aerolog.tools.archive_tool.uncaught_error import ILLEGAL_ARGUMENT, UncaughtError
+from aerolog.tools.archive_tool.java_error import ILLEGAL_ARGUMENT, JavaError
 from aerolog.transport.errors import ConfigurationError
 
 
@@ -11,10 +11,10 @@ def check_class_name(name: str) -> str:
     """A name that is there.
 
     Raises:
-        UncaughtError: it is blank.
+        JavaError: it is blank.
     """
     if not name.strip():
-        raise UncaughtError(ILLEGAL_ARGUMENT, "Checksum class name must be specified!")
+        raise JavaError(ILLEGAL_ARGUMENT, "Checksum class name must be specified!")
     return name
 
 
@@ -22,12 +22,12 @@ def checksum_of_class(name: str) -> Checksum:
     """The checksum of that name.
 
     Raises:
-        UncaughtError: there is none.
+        JavaError: there is none.
     """
     try:
         found = checksum_for(name)
     except ConfigurationError as error:
-        raise UncaughtError(
+        raise JavaError(
             ILLEGAL_ARGUMENT, f"failed to create Checksum instance for class: {name}"
         ) from error
     assert found is not None

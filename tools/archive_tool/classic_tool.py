@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.tools.archive_tool.actions import ARCHIVE_TOOL, COMMANDS, EXIT_INVALID, MAX_ARGUMENTS
-from aerolog.tools.archive_tool.uncaught_error import uncaught
+from aerolog.tools.archive_tool.java_error import java_error_of
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.transport.errors import AerologError
 
@@ -46,7 +46,7 @@ def run_action(action: Action, folder: str, arguments: Sequence[str], terminal: 
         if isinstance(error, BrokenPipeError):
             raise
         terminal.out.flush()
-        terminal.remark(f'Exception in thread "main" {uncaught(error)}')
+        terminal.remark(f'Exception in thread "main" {java_error_of(error)}')
         return EXIT_FAILED
 
 

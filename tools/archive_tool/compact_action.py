@@ -20,9 +20,9 @@ from aerolog.tools.archive_tool.change_plan import (
     is_agreed,
     refuse_running,
 )
+from aerolog.tools.archive_tool.java_error import IO_ERROR, JavaError, java_error_of
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import NOT_EMPTY_ERROR, remove_segment, segments_by_id
-from aerolog.tools.archive_tool.uncaught_error import IO_ERROR, UncaughtError, uncaught
 from aerolog.tools.terminal.console import print_json
 from aerolog.transport.memory.filesystem import RealFileSystem
 
@@ -67,9 +67,9 @@ def classic_compact(folder: str, arguments: Sequence[str], terminal: Terminal) -
         with EditableCatalog.view(folder) as catalog:
             done = compact_catalog(folder, catalog)
     except OSError as error:
-        terminal.line(str(uncaught(error)))
+        terminal.line(str(java_error_of(error)))
         return 0
-    except UncaughtError as error:
+    except JavaError as error:
         if error.java_class not in {IO_ERROR, NOT_EMPTY_ERROR}:
             raise
         terminal.line(str(error))

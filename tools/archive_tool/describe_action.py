@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.archive_tool.checked_files import explained, open_catalog, open_mark
+from aerolog.tools.archive_tool.java_error import parse_long
 from aerolog.tools.archive_tool.message_text import (
     descriptor_text,
     descriptor_writer,
@@ -15,7 +16,6 @@ from aerolog.tools.archive_tool.message_text import (
 )
 from aerolog.tools.archive_tool.raw_catalog import VALID, RawCatalog
 from aerolog.tools.archive_tool.raw_mark import RawMark
-from aerolog.tools.archive_tool.uncaught_error import parse_long
 from aerolog.transport.errors import AerologError
 from aerolog.transport.protocol.sbe import semantic_version_text
 

@@ -12,6 +12,7 @@ from aerolog.tools.archive_tool.checked_files import explained, open_catalog
 from aerolog.tools.archive_tool.describe_action import open_with_head
 from aerolog.tools.archive_tool.dump_views import DumpView, JsonDump, TableDump
 from aerolog.tools.archive_tool.hexdump import hex_box
+from aerolog.tools.archive_tool.java_error import ILLEGAL_ARGUMENT, JavaError, parse_long
 from aerolog.tools.archive_tool.message_text import (
     descriptor_strings,
     descriptor_text,
@@ -20,7 +21,6 @@ from aerolog.tools.archive_tool.message_text import (
 )
 from aerolog.tools.archive_tool.raw_catalog import VALID
 from aerolog.tools.archive_tool.raw_frames import BLOCK_NAMES, FrameReader, RawFrame, block_fields
-from aerolog.tools.archive_tool.uncaught_error import ILLEGAL_ARGUMENT, UncaughtError, parse_long
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.protocol.frames import (
@@ -44,7 +44,7 @@ def classic_dump(folder: str, arguments: Sequence[str], terminal: Terminal) -> i
     """Frames of each recording, asking after so many of them whether to go on."""
     limit = parse_long(arguments[0]) if arguments else MAX_I64
     if limit <= 0:
-        raise UncaughtError(ILLEGAL_ARGUMENT, f"Invalid fragmentCountLimit={limit}")
+        raise JavaError(ILLEGAL_ARGUMENT, f"Invalid fragmentCountLimit={limit}")
     catalog = open_with_head(folder, terminal)
     terminal.line(f"\nDumping up to {limit} fragments per recording")
     for offset, length in zip(catalog.offsets, catalog.lengths, strict=True):
@@ -124,7 +124,7 @@ def dump(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
             try:
                 for frame in _frames(folder, entry, limit):
                     shown.frame(frame)
-            except UncaughtError as error:
+            except JavaError as error:
                 damaged = True
                 shown.problem(str(error.message))
             except FileFormatError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from aerolog.tools.archive_tool.describe_action import entry_row
 from aerolog.tools.archive_tool.hexdump import hex_rows
-from aerolog.tools.archive_tool.uncaught_error import UncaughtError
+from aerolog.tools.archive_tool.java_error import JavaError
 from aerolog.tools.terminal.console import print_table
 from aerolog.tools.terminal.terminal_text import fit_json
 from aerolog.transport.protocol.frames import (
@@ -168,7 +168,7 @@ class JsonDump:
 
 def _frame_row(frame: RawFrame) -> dict[str, Any]:
     if frame.length < DATA_HEADER_LENGTH or frame.offset + frame.length > len(frame.term):
-        raise UncaughtError(
+        raise JavaError(
             "", f"frame at position {frame.position}: length {frame.length} passes its term"
         )
     begins, ends = bool(frame.flags & FLAG_BEGIN), bool(frame.flags & FLAG_END)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.format.layout import MARK_BLOCK_LENGTH, MARK_STRINGS
 from aerolog.tools.archive_tool.checked_files import open_catalog, open_mark
+from aerolog.tools.archive_tool.java_error import ILLEGAL_STATE, JavaError, out_of_bounds
 from aerolog.tools.archive_tool.raw_catalog import RawCatalog, size_of_file
 from aerolog.tools.archive_tool.raw_mark import RawMark
-from aerolog.tools.archive_tool.uncaught_error import ILLEGAL_STATE, UncaughtError, out_of_bounds
 from aerolog.tools.terminal.console import print_json
 from aerolog.tools.views.errors import error_row
 from aerolog.transport.errors import FileFormatError
@@ -79,7 +79,7 @@ def classic_errors(folder: str, arguments: Sequence[str], terminal: Terminal) ->
 def driver_log(path: str) -> list[ErrorObservation]:
     """The error log of cnc.dat, whatever else is the matter with that file."""
     if not Path(path).exists():
-        raise UncaughtError(ILLEGAL_STATE, f"missing file for cnc : {Path(path).absolute()}")
+        raise JavaError(ILLEGAL_STATE, f"missing file for cnc : {Path(path).absolute()}")
     size = size_of_file(path)
     if size < HEADER_LENGTH:
         raise out_of_bounds(0, HEADER_LENGTH, size)

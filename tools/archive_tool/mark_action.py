@@ -14,9 +14,9 @@ from aerolog.tools.archive_tool.change_plan import (
     parse_recording_id,
     running_pid,
 )
-from aerolog.tools.archive_tool.uncaught_error import (
+from aerolog.tools.archive_tool.java_error import (
     AERON_ERROR,
-    UncaughtError,
+    JavaError,
     parse_long,
 )
 from aerolog.tools.terminal.console import print_json
@@ -97,7 +97,7 @@ def _mark(folder: str, arguments: Sequence[str], terminal: Terminal, state: Reco
 
 def _check_transition(entry: Entry, state: RecordingState) -> None:
     if entry.state == RecordingState.DELETED:
-        raise UncaughtError(
+        raise JavaError(
             AERON_ERROR,
             f"ERROR - (recordingId={entry.recording_id}) state transition DELETED -> {state.name}"
             " is not allowed",

@@ -18,7 +18,7 @@ from aerolog.archive.format.layout import (
     MARK_TEMPLATE_ID,
 )
 from aerolog.tools.archive_tool.entry_texts import DescriptorWriter
-from aerolog.tools.archive_tool.uncaught_error import ILLEGAL_ARGUMENT, UncaughtError, out_of_bounds
+from aerolog.tools.archive_tool.java_error import ILLEGAL_ARGUMENT, JavaError, out_of_bounds
 from aerolog.transport.protocol.fixed_layout import Field, packer
 
 # Of the archive's protocol, whose tables take longer to load than a catalog takes to print; a test
@@ -76,11 +76,11 @@ def state_name(state: int) -> str:
     """The reference's name of an entry's state.
 
     Raises:
-        UncaughtError: it has none.
+        JavaError: it has none.
     """
     name = _STATES.get(state)
     if name is None:
-        raise UncaughtError(ILLEGAL_ARGUMENT, f"Unknown value: {state}")
+        raise JavaError(ILLEGAL_ARGUMENT, f"Unknown value: {state}")
     return name
 
 
@@ -100,7 +100,7 @@ def descriptor_text(entry: bytes | memoryview) -> str:
     """The line of the descriptor in an entry.
 
     Raises:
-        UncaughtError: it does not fit in the entry.
+        JavaError: it does not fit in the entry.
     """
     return _text(
         entry, ENTRY_HEADER_LENGTH, _DESCRIPTOR_BLOCK, _DESCRIPTOR_TEXT, len(DESCRIPTOR_STRINGS)
@@ -127,7 +127,7 @@ def descriptor_strings(entry: bytes | memoryview) -> list[str]:
     """Stripped channel, original channel and source of the descriptor in an entry.
 
     Raises:
-        UncaughtError: they do not fit in the entry.
+        JavaError: they do not fit in the entry.
     """
     return _strings(entry, ENTRY_HEADER_LENGTH + DESCRIPTOR_BLOCK_LENGTH, len(DESCRIPTOR_STRINGS))
 
@@ -136,7 +136,7 @@ def mark_text(mark: bytes | memoryview, base: int) -> str:
     """The line of a mark file's header whose fields begin at ``base``.
 
     Raises:
-        UncaughtError: it does not fit in the file.
+        JavaError: it does not fit in the file.
     """
     return _text(mark, base, _MARK_BLOCK, _MARK_TEXT, len(MARK_STRINGS))
 

@@ -15,6 +15,7 @@ from aerolog.tools.archive_tool.change_plan import (
     is_agreed,
     refuse_running,
 )
+from aerolog.tools.archive_tool.java_error import JavaError, java_error_of
 from aerolog.tools.archive_tool.migration_steps import (
     MigrationError,
     SegmentRename,
@@ -27,7 +28,6 @@ from aerolog.tools.archive_tool.migration_steps import (
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.raw_mark import RawMark
 from aerolog.tools.archive_tool.segment_names import number_of
-from aerolog.tools.archive_tool.uncaught_error import UncaughtError, uncaught
 from aerolog.tools.terminal.console import print_json
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -61,8 +61,8 @@ def classic_migrate(folder: str, arguments: Sequence[str], terminal: Terminal) -
             terminal.out.flush()
             terminal.remark(error.remark)
         terminal.line(str(error))
-    except (UncaughtError, OSError) as error:
-        terminal.line(str(uncaught(error)))
+    except (JavaError, OSError) as error:
+        terminal.line(str(java_error_of(error)))
     return 0
 
 

@@ -26,14 +26,14 @@ from aerolog.archive.format.layout import (
 )
 from aerolog.archive.format.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
 from aerolog.archive.protocol.enums import RecordingState
+from aerolog.tools.archive_tool.java_error import (
+    ILLEGAL_ARGUMENT,
+    JavaError,
+    java_error_of,
+    out_of_bounds,
+)
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import parse_int, parse_number
-from aerolog.tools.archive_tool.uncaught_error import (
-    ILLEGAL_ARGUMENT,
-    UncaughtError,
-    out_of_bounds,
-    uncaught,
-)
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.fixed_layout import align, packer
 
@@ -51,7 +51,7 @@ _HEADER = packer(CATALOG_HEADER, CATALOG_HEADER_LENGTH)
 _ENTRY_HEADER = packer(ENTRY_HEADER, ENTRY_HEADER_LENGTH)
 
 
-class MigrationError(UncaughtError):
+class MigrationError(JavaError):
     """A step cannot go on; its lines are told before the error.
 
     Attributes:
@@ -60,7 +60,7 @@ class MigrationError(UncaughtError):
     """
 
     def __init__(
-        self, cause: UncaughtError, lines: list[str] | None = None, remark: str | None = None
+        self, cause: JavaError, lines: list[str] | None = None, remark: str | None = None
     ) -> None:
         super().__init__(cause.java_class, cause.message)
         self.lines = lines or []
@@ -128,7 +128,7 @@ def stamp(folder: str, before: int, after: int) -> None:
             pass
     except OSError as error:
         raise MigrationError(
-            uncaught(error), remark=f"Could not create migration timestamp file:{path}"
+            java_error_of(error), remark=f"Could not create migration timestamp file:{path}"
         ) from error
 
 
@@ -138,7 +138,7 @@ def positions_of_indexes(
     """New names of a recording's segments, which were counted, with positions."""
     length = entry.segment_length
     if not is_power_of_two(length) or not TERM_LENGTH_MIN <= length <= TERM_LENGTH_MAX:
-        raise UncaughtError(ILLEGAL_ARGUMENT, f"invalid term buffer length: {length}")
+        raise JavaError(ILLEGAL_ARGUMENT, f"invalid term buffer length: {length}")
     base = entry.start_position - (entry.start_position & (length - 1))
     shift = length.bit_length() - 1
     say(
@@ -181,7 +181,7 @@ def _renamings(
             continue
         try:
             number = parse(text)
-        except UncaughtError as error:
+        except JavaError as error:
             at = f"(recordingId={entry.recording_id}) ERR: malformed recording filename:{name}"
             raise MigrationError(error, [at]) from error
         yield SegmentRename(file_in(folder, name), file_in(folder, f"{prefix}{move(number)}.rec"))
@@ -216,7 +216,7 @@ def _rename(entry: Entry, one: SegmentRename, say: Callable[[str], None]) -> Non
         Path(one.old).rename(one.new)
     except OSError as error:
         lines = [f"{at} ERR: could not rename filename: {one.old} -> {one.new}"]
-        raise MigrationError(uncaught(error), lines) from error
+        raise MigrationError(java_error_of(error), lines) from error
 
 
 def write_aligned(folder: str, catalog: EditableCatalog) -> None:
@@ -236,7 +236,7 @@ def aligned_content(catalog: EditableCatalog) -> bytes:
     """A whole catalog of version 3 with the entries of an older one.
 
     Raises:
-        UncaughtError: an entry's strings do not fit in it.
+        JavaError: an entry's strings do not fit in it.
     """
     parts = []
     next_id = 0
@@ -256,7 +256,7 @@ def descriptor_bytes(catalog: EditableCatalog, entry: Entry) -> bytes:
     """A descriptor without the fill behind it.
 
     Raises:
-        UncaughtError: the descriptor's strings do not fit in the entry.
+        JavaError: the descriptor's strings do not fit in the entry.
     """
     frame = catalog.raw.frame(entry.offset, entry.frame_length)
     at = ENTRY_HEADER_LENGTH + DESCRIPTOR_BLOCK_LENGTH

@@ -15,9 +15,9 @@ from aerolog.tools.archive_tool.change_plan import (
     is_agreed,
     parse_recording_id,
 )
+from aerolog.tools.archive_tool.java_error import JavaError, java_error_of, parse_long
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import base_of, remove_segment, segments_by_id
-from aerolog.tools.archive_tool.uncaught_error import UncaughtError, parse_long, uncaught
 from aerolog.tools.terminal.console import print_json
 from aerolog.transport.memory.filesystem import RealFileSystem
 
@@ -42,8 +42,8 @@ def classic_delete_orphaned_segments(
             for name in orphans(entry, names.get(entry.recording_id, [])):
                 try:
                     remove_segment(file_in(folder, name))
-                except (UncaughtError, OSError) as error:
-                    terminal.line(str(uncaught(error)))
+                except (JavaError, OSError) as error:
+                    terminal.line(str(java_error_of(error)))
     return 0
 
 
@@ -110,6 +110,6 @@ def _segment_base(entry: Entry, first: int, position: int) -> int:
 def _is_outside(name: str, start: int, stop: int | None) -> bool:
     try:
         base = base_of(name)
-    except UncaughtError:
+    except JavaError:
         return True
     return base < start or (stop is not None and base > stop)

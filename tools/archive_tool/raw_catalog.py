@@ -22,11 +22,11 @@ from aerolog.archive.format.layout import (
     VERSION_MAJOR,
 )
 from aerolog.tools.archive_tool.entry_texts import walk_entries
-from aerolog.tools.archive_tool.uncaught_error import (
+from aerolog.tools.archive_tool.java_error import (
     ARCHIVE_ERROR,
     ILLEGAL_ARGUMENT,
     IO_ERROR,
-    UncaughtError,
+    JavaError,
     out_of_bounds,
     unknown_recording,
 )
@@ -81,12 +81,12 @@ class RawCatalog:
         Raises:
             OSError: it cannot be opened.
             FileFormatError: it became shorter meanwhile.
-            UncaughtError: it is damaged, or of another version.
+            JavaError: it is damaged, or of another version.
         """
         path = file_in(folder, CATALOG_NAME)
         size = _size(path, writable=writable)
         if size < CATALOG_HEADER_LENGTH and not writable:
-            raise UncaughtError(
+            raise JavaError(
                 IO_ERROR, "Channel not open for writing - cannot extend file to required size"
             )
         if size < CATALOG_HEADER_LENGTH:
@@ -95,7 +95,7 @@ class RawCatalog:
             data = MappedFile.open(path, writable=False, min_length=CATALOG_HEADER_LENGTH).view()
         catalog = cls(path, data)
         if check_version and major(catalog.version) != VERSION_MAJOR:
-            raise UncaughtError(
+            raise JavaError(
                 ARCHIVE_ERROR,
                 "ERROR - incompatible catalog file version"
                 f" {semantic_version_text(catalog.version)}, archive software is"
@@ -146,7 +146,7 @@ class RawCatalog:
 
         Raises:
             FileFormatError: the file became shorter.
-            UncaughtError: there is none.
+            JavaError: there is none.
         """
         for offset, length in zip(self.offsets, self.lengths, strict=True):
             if _ENTRY.unpack_from(self.data, offset)[2] == recording_id:
@@ -186,7 +186,7 @@ class RawCatalog:
         _, state, recording_id = _ENTRY.unpack_from(data, at)
         if state == VALID:
             if recording_id <= last_valid:
-                raise UncaughtError(
+                raise JavaError(
                     ILLEGAL_ARGUMENT,
                     f"recordingId {recording_id} is less than or equal to the last"
                     f" recordingId {last_valid}",
@@ -201,7 +201,7 @@ class RawCatalog:
     def _check_next_id(self) -> None:
         expected = self._last_id + 1
         if self.next_recording_id != 0 and self.next_recording_id < expected:
-            raise UncaughtError(
+            raise JavaError(
                 ARCHIVE_ERROR,
                 "ERROR - invalid nextRecordingId: expected value greater or equal to"
                 f" {expected}, was {self.next_recording_id}",
@@ -219,7 +219,7 @@ def _size(path: str, *, writable: bool) -> int:
     except IsADirectoryError as error:
         if writable:
             raise
-        raise UncaughtError(IO_ERROR, "No such device") from error
+        raise JavaError(IO_ERROR, "No such device") from error
 
 
 def size_of_file(path: str) -> int:

@@ -21,14 +21,14 @@ from aerolog.archive.format.segment import (
     segment_file_name,
 )
 from aerolog.archive.protocol.enums import NULL_POSITION
-from aerolog.tools.archive_tool.raw_catalog import file_in, size_of_file
-from aerolog.tools.archive_tool.uncaught_error import (
+from aerolog.tools.archive_tool.java_error import (
     ILLEGAL_ARGUMENT,
     IO_ERROR,
     OUT_OF_BOUNDS,
-    UncaughtError,
+    JavaError,
     out_of_bounds,
 )
+from aerolog.tools.archive_tool.raw_catalog import file_in, size_of_file
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol.fixed_layout import align, packer
 from aerolog.transport.protocol.frame_header import FRAME_HEADER_STRUCT
@@ -73,11 +73,11 @@ class RawFrame(NamedTuple):
 
         Raises:
             FileFormatError: the segment's file became shorter.
-            UncaughtError: it does not fit in the term.
+            JavaError: it does not fit in the term.
         """
         start, size = self.offset + DATA_HEADER_LENGTH, self.length - DATA_HEADER_LENGTH
         if size < 0 or start + size > len(self.term):
-            raise UncaughtError(
+            raise JavaError(
                 OUT_OF_BOUNDS,
                 f"expected: 0 <= offset({start}) <= offset + length({size}) <="
                 f" buffer.capacity({len(self.term)})",
@@ -110,16 +110,14 @@ class FrameReader:
         if not is_power_of_two(self._term_length) or not (
             TERM_LENGTH_MIN <= self._term_length <= TERM_LENGTH_MAX
         ):
-            raise UncaughtError(
-                ILLEGAL_ARGUMENT, f"invalid term buffer length: {self._term_length}"
-            )
+            raise JavaError(ILLEGAL_ARGUMENT, f"invalid term buffer length: {self._term_length}")
         self.position: int = fields["start_position"]
         stop: int = fields["stop_position"]
         self.limit = MAX_I64 if stop == NULL_POSITION else stop
         if self.position < 0:
-            raise UncaughtError(ILLEGAL_ARGUMENT, f"invalid position: {self.position}")
+            raise JavaError(ILLEGAL_ARGUMENT, f"invalid position: {self.position}")
         if self.limit <= self.position:
-            raise UncaughtError(ILLEGAL_ARGUMENT, "length must be positive")
+            raise JavaError(ILLEGAL_ARGUMENT, "length must be positive")
         self._base = self.position - (self.position & (self._term_length - 1))
         self._segment = self._open(self._base)
 
@@ -133,7 +131,7 @@ class FrameReader:
 
         Raises:
             FileFormatError: the segment's file became shorter.
-            UncaughtError: the next segment is missing or cut off.
+            JavaError: the next segment is missing or cut off.
         """
         if self.is_done:
             return None
@@ -157,9 +155,9 @@ class FrameReader:
         name = segment_file_name(self._id, base)
         path = file_in(self._folder, name)
         if not Path(path).exists():
-            raise UncaughtError(ILLEGAL_ARGUMENT, f"failed to open recording segment file {name}")
+            raise JavaError(ILLEGAL_ARGUMENT, f"failed to open recording segment file {name}")
         if size_of_file(path) < max(self._segment_length, 1):
-            raise UncaughtError(
+            raise JavaError(
                 IO_ERROR, "Channel not open for writing - cannot extend file to required size"
             )
         if self._segment_length < self._term_length:

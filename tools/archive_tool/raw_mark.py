@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from aerolog.archive.format.layout import MARK_FILE_NAME, VERSION_MAJOR
 from aerolog.archive.protocol.mark_header import MarkFileHeader
-from aerolog.tools.archive_tool.raw_catalog import file_in, major, size_of_file
-from aerolog.tools.archive_tool.uncaught_error import (
+from aerolog.tools.archive_tool.java_error import (
     ILLEGAL_ARGUMENT,
     ILLEGAL_STATE,
-    UncaughtError,
+    JavaError,
     out_of_bounds,
 )
+from aerolog.tools.archive_tool.raw_catalog import file_in, major, size_of_file
 from aerolog.tools.connection.deadlines import Deadline
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.memory.mark_file import linked_folder
@@ -80,12 +80,12 @@ class RawMark:
 
         Raises:
             OSError: it cannot be opened.
-            UncaughtError: there is none, it is damaged, not made yet, or of another version.
+            JavaError: there is none, it is damaged, not made yet, or of another version.
         """
         name = name or cls.NAME
         path = file_in(linked_folder(folder, name), name)
         if not Path(path).exists():
-            raise UncaughtError(ILLEGAL_STATE, f"missing file for {name} : {Path(path).absolute()}")
+            raise JavaError(ILLEGAL_STATE, f"missing file for {name} : {Path(path).absolute()}")
         empty = size_of_file(path) == 0
         mark = cls(path, None if empty else MappedFile.open(path, writable=False))
         if terminal is not None:
@@ -101,9 +101,9 @@ class RawMark:
             raise out_of_bounds(start, length, mark._length)
         return mark
 
-    def wrong_version(self) -> UncaughtError:
+    def wrong_version(self) -> JavaError:
         """What the reference throws at another major version."""
-        return UncaughtError(
+        return JavaError(
             ILLEGAL_ARGUMENT,
             f"mark file ({Path(self.path).absolute()}) major version {major(self.version)} does not"
             f" match software: {self.MAJOR}",
@@ -152,7 +152,7 @@ class RawMark:
         at = self._at[field]
         while (self._i64(at) if wide else self._i32(at)) == 0:
             if deadline.passed:
-                raise UncaughtError(ILLEGAL_STATE, problem)
+                raise JavaError(ILLEGAL_STATE, problem)
             time.sleep(_LOOK_S)
 
     def _i32(self, at: int) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from aerolog.archive.format.layout import MAX_I32, MAX_I64, SEGMENT_SUFFIX
-from aerolog.tools.archive_tool.uncaught_error import ARCHIVE_ERROR, UncaughtError
+from aerolog.tools.archive_tool.java_error import ARCHIVE_ERROR, JavaError
 
 NOT_EMPTY_ERROR: Final = "java.nio.file.DirectoryNotEmptyException"
 ASCII_NUMBER_ERROR: Final = "org.agrona.AsciiNumberFormatException"
@@ -21,7 +21,7 @@ def segments_by_id(folder: str) -> dict[int, list[str]]:
     A name without a dash behind something belongs to no recording and is passed over.
 
     Raises:
-        UncaughtError: a name has something other than a number before its dash.
+        JavaError: a name has something other than a number before its dash.
     """
     found: dict[int, list[str]] = {}
     for name in (path.name for path in Path(folder).iterdir()):
@@ -35,11 +35,11 @@ def base_of(name: str) -> int:
     """The position that a segment file's name starts at.
 
     Raises:
-        UncaughtError: it has none that can be.
+        JavaError: it has none that can be.
     """
     value = number_of(name)
     if value < 0:
-        raise UncaughtError(
+        raise JavaError(
             ARCHIVE_ERROR, f"ERROR - negative position encoded in the file name: {name}"
         )
     return value
@@ -49,13 +49,11 @@ def number_of(name: str) -> int:
     """As ``base_of``, but negative positions count as well.
 
     Raises:
-        UncaughtError: there is no number.
+        JavaError: there is no number.
     """
     text = name.partition("-")[2][: -len(SEGMENT_SUFFIX)]
     if not text:
-        raise UncaughtError(
-            ARCHIVE_ERROR, f"ERROR - no position encoded in the segment file: {name}"
-        )
+        raise JavaError(ARCHIVE_ERROR, f"ERROR - no position encoded in the segment file: {name}")
     return parse_number(text)
 
 
@@ -64,7 +62,7 @@ def remove_segment(path: str) -> None:
 
     Raises:
         OSError: it cannot be removed.
-        UncaughtError: it is a folder with something in it.
+        JavaError: it is a folder with something in it.
     """
     try:
         Path(path).unlink(missing_ok=True)
@@ -72,14 +70,14 @@ def remove_segment(path: str) -> None:
         try:
             Path(path).rmdir()
         except OSError as error:
-            raise UncaughtError(NOT_EMPTY_ERROR, path) from error
+            raise JavaError(NOT_EMPTY_ERROR, path) from error
 
 
 def parse_number(text: str) -> int:
     """A decimal number of 64 bits in a name.
 
     Raises:
-        UncaughtError: it is none.
+        JavaError: it is none.
     """
     return _parse(text, "long", MAX_I64)
 
@@ -88,7 +86,7 @@ def parse_int(text: str) -> int:
     """A decimal number of 32 bits in a name.
 
     Raises:
-        UncaughtError: it is none.
+        JavaError: it is none.
     """
     return _parse(text, "int", MAX_I32)
 
@@ -96,12 +94,12 @@ def parse_int(text: str) -> int:
 def _parse(text: str, kind: str, most: int) -> int:
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdigit()):
-        raise UncaughtError(ASCII_NUMBER_ERROR, f"error parsing {kind}: {text}")
+        raise JavaError(ASCII_NUMBER_ERROR, f"error parsing {kind}: {text}")
     significant = digits.lstrip("0") or "0"
     # Python refuses int() of a very long digit string, so the length is checked first.
     value = int(significant) if len(significant) <= len(str(most)) else most + 2
     if text.startswith("-"):
         value = -value
     if not -most - 1 <= value <= most:
-        raise UncaughtError(ASCII_NUMBER_ERROR, f"{kind} overflow parsing: {text}")
+        raise JavaError(ASCII_NUMBER_ERROR, f"{kind} overflow parsing: {text}")
     return value

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from aerolog.tools.archive_tool.uncaught_error import UncaughtError
+from aerolog.tools.archive_tool.java_error import JavaError
 from aerolog.tools.terminal.terminal_text import fit, write_exact
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 
@@ -65,11 +65,11 @@ class Terminal:
         Nothing, ``y`` and ``yes`` are yes, all else is no.
 
         Raises:
-            UncaughtError: there is no line to read.
+            JavaError: there is no line to read.
         """
         self.out.write(f"\n{question}: ")
         self.out.flush()
         answer = self.source.readline()
         if not answer:
-            raise UncaughtError("java.util.NoSuchElementException", "No line found")
+            raise JavaError("java.util.NoSuchElementException", "No line found")
         return answer.rstrip("\r\n").lower() in _YES

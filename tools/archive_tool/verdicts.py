@@ -19,15 +19,15 @@ from aerolog.archive.format.read_errors import is_unreadable
 from aerolog.archive.format.segment import is_power_of_two, segment_file_name
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.archive_tool.catalog_editor import Entry, check_state
+from aerolog.tools.archive_tool.java_error import (
+    ILLEGAL_ARGUMENT,
+    IO_ERROR,
+    JavaError,
+    java_error_of,
+)
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import base_of, number_of, segments_by_id
 from aerolog.tools.archive_tool.segment_walkers import Segment, Walked, Walkers, has_term_length
-from aerolog.tools.archive_tool.uncaught_error import (
-    ILLEGAL_ARGUMENT,
-    IO_ERROR,
-    UncaughtError,
-    uncaught,
-)
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
@@ -108,7 +108,7 @@ class _Pending:
 
     entry: Entry
     problem: str | None = None
-    failure: UncaughtError | None = None
+    failure: JavaError | None = None
     checksum: int | None = None
     highest: Segment | None = None
     last: Future[Walked] | None = None
@@ -152,7 +152,7 @@ class Examiner:
         """Verdicts in the order of the entries.
 
         Raises:
-            UncaughtError: what ends the reference's tool, behind the verdicts before it.
+            JavaError: what ends the reference's tool, behind the verdicts before it.
         """
         waiting: deque[_Pending] = deque()
         for entry in entries:
@@ -165,7 +165,7 @@ class Examiner:
     def _verdict(self, pending: _Pending) -> Verdict:
         try:
             return self._finish(pending)
-        except UncaughtError as error:
+        except JavaError as error:
             if not self._goes_on:
                 raise
             return Verdict(pending.entry, error.message or error.java_class)
@@ -178,7 +178,7 @@ class Examiner:
         try:
             names = self._names.get(entry.recording_id, [])
             pending.problem = _positions_problem(entry) or self._names_problem(pending, names)
-        except UncaughtError as error:
+        except JavaError as error:
             pending.failure = error
         if pending.problem or pending.failure:
             return pending
@@ -202,7 +202,7 @@ class Examiner:
             return None
         try:
             highest = max(names, key=base_of)
-        except UncaughtError as error:
+        except JavaError as error:
             return error.message
         end = _wrapped(base_of(highest) + entry.segment_length - 1)
         if entry.start_position > end or entry.stop_position > end:
@@ -234,7 +234,7 @@ class Examiner:
         if unverified is not None:
             try:
                 is_cut = self._decide(unverified)
-            except UncaughtError as error:
+            except JavaError as error:
                 return _faulty(entry, error.message or error.java_class)
             stop = unverified.position if is_cut else stop
         if pending.checksum is not None and pending.checksum != entry.checksum:
@@ -244,9 +244,7 @@ class Examiner:
                 unverified=unverified,
             )
         if pending.highest is not None and not has_term_length(entry):
-            raise UncaughtError(
-                ILLEGAL_ARGUMENT, f"invalid term buffer length: {entry.term_length}"
-            )
+            raise JavaError(ILLEGAL_ARGUMENT, f"invalid term buffer length: {entry.term_length}")
         for segment, walk in pending.walks:
             cut_at = unverified if is_cut and segment == pending.highest else None
             verdict = self._judge(entry, segment, walk.result(), cut_at)
@@ -317,7 +315,7 @@ def segment_of(folder: str, entry: Entry, name: str) -> Segment:
 def walk_failure(walked: Walked) -> str | None:
     """Why a segment could not be read, None when it could."""
     if walked.error is not None:
-        return str(uncaught(walked.error))
+        return str(java_error_of(walked.error))
     if walked.status == segment_walk.WALK_IO_ERROR:
         return f"{IO_ERROR}: {os.strerror(walked.walk.found)}"
     return None
@@ -327,13 +325,13 @@ def walk_problem(walked: Walked, body_length_max: int = segment_walk.BODY_LENGTH
     """What is wrong with a frame, in the reference's words, None when nothing is.
 
     Raises:
-        UncaughtError: a frame's length ends the reference's tool.
+        JavaError: a frame's length ends the reference's tool.
     """
     walk = walked.walk
     if walked.status in {segment_walk.WALK_NEGATIVE, segment_walk.WALK_TOO_LONG}:
-        raise UncaughtError(ILLEGAL_ARGUMENT, _limit_message(walk.found, body_length_max))
+        raise JavaError(ILLEGAL_ARGUMENT, _limit_message(walk.found, body_length_max))
     if walked.status == segment_walk.WALK_BACKWARD:
-        raise UncaughtError(ILLEGAL_ARGUMENT, "Negative position")
+        raise JavaError(ILLEGAL_ARGUMENT, "Negative position")
     if walked.status == segment_walk.WALK_NO_HEADER:
         return "failed to read fragment header"
     if walked.status == segment_walk.WALK_MISMATCH:

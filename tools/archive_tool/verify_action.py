@@ -20,9 +20,9 @@ from aerolog.tools.archive_tool.change_plan import (
     running_pid,
 )
 from aerolog.tools.archive_tool.checksum_names import check_class_name, checksum_of_class
+from aerolog.tools.archive_tool.java_error import JavaError, parse_long
 from aerolog.tools.archive_tool.segment_names import segments_by_id
 from aerolog.tools.archive_tool.segment_walkers import Walkers
-from aerolog.tools.archive_tool.uncaught_error import UncaughtError, parse_long
 from aerolog.tools.archive_tool.verdicts import (
     Cut,
     Examiner,
@@ -65,7 +65,7 @@ def classic_choice(arguments: Sequence[str]) -> Choice:
     """What the reference makes of arguments: their places decide (spec archive-tool 8.1).
 
     Raises:
-        UncaughtError: what it makes nothing of.
+        JavaError: what it makes nothing of.
     """
     first = arguments[0] if arguments else _ALL
     match len(arguments):
@@ -148,7 +148,7 @@ def choice_of(arguments: Sequence[str]) -> Choice:
 def _named(name: str) -> str:
     try:
         checksum_of_class(check_class_name(name))
-    except UncaughtError as error:
+    except JavaError as error:
         raise typer.BadParameter(
             f"-checksum takes {CRC32_NAME} or {CRC32C_NAME}, not {name!r}"
         ) from error

@@ -16,8 +16,8 @@ from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.archive_tool import message_text
 from aerolog.tools.archive_tool.entry_texts import DescriptorWriter, walk_entries
 from aerolog.tools.archive_tool.hexdump import hex_box
+from aerolog.tools.archive_tool.java_error import JavaError, parse_long
 from aerolog.tools.archive_tool.tool_terminal import Terminal
-from aerolog.tools.archive_tool.uncaught_error import UncaughtError, parse_long
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,7 +129,7 @@ def test_the_classic_form_ends_in_good_order_on_any_bytes(
     "text", ["", "-", "+", "1 ", " 1", "0x1", "1e3", "9223372036854775808", "٣"]
 )
 def test_what_is_no_number_is_refused_in_the_references_words(text: str) -> None:
-    with pytest.raises(UncaughtError, match="NumberFormatException: For input string"):
+    with pytest.raises(JavaError, match="NumberFormatException: For input string"):
         parse_long(text)
 
 
@@ -148,7 +148,7 @@ def test_answers(answer: str, yes: bool) -> None:
 
 
 def test_no_answer_ends_the_tool() -> None:
-    with pytest.raises(UncaughtError, match="No line found"):
+    with pytest.raises(JavaError, match="No line found"):
         Terminal(source=io.StringIO(), out=io.StringIO()).ask("Continue?")
 
 

@@ -19,7 +19,7 @@ _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
 _LONG_DIGITS = len(str(_LONG_MAX))
 
 
-class UncaughtError(AerologError):
+class JavaError(AerologError):
     """What the reference throws out of its main method.
 
     Attributes:
@@ -33,16 +33,14 @@ class UncaughtError(AerologError):
         self.message = message
 
 
-def unknown_recording(recording_id: int) -> UncaughtError:
+def unknown_recording(recording_id: int) -> JavaError:
     """There is no such recording."""
-    return UncaughtError(
-        AERON_ERROR, f"ERROR - no recording found with recordingId: {recording_id}"
-    )
+    return JavaError(AERON_ERROR, f"ERROR - no recording found with recordingId: {recording_id}")
 
 
-def out_of_bounds(start: int, size: int, length: int) -> UncaughtError:
+def out_of_bounds(start: int, size: int, length: int) -> JavaError:
     """Bytes from ``start`` on were wanted of something that has ``length`` bytes."""
-    return UncaughtError(
+    return JavaError(
         OUT_OF_BOUNDS,
         f"Range [{start}, {start} + {size}) out of bounds for length {length}",
     )
@@ -52,28 +50,28 @@ def parse_long(text: str) -> int:
     """A decimal number as the reference reads it: sign allowed, 64 bits, nothing around it.
 
     Raises:
-        UncaughtError: it is none.
+        JavaError: it is none.
     """
     digits = text[1:] if text[:1] in {"-", "+"} else text
     if digits.isascii() and digits.isdigit() and len(digits.lstrip("0")) <= _LONG_DIGITS:
         value = int(text[: -len(digits)] + (digits.lstrip("0") or "0"))
         if _LONG_MIN <= value <= _LONG_MAX:
             return value
-    raise UncaughtError(NUMBER_FORMAT, f'For input string: "{text}"')
+    raise JavaError(NUMBER_FORMAT, f'For input string: "{text}"')
 
 
-def uncaught(error: AerologError | OSError) -> UncaughtError:
+def java_error_of(error: AerologError | OSError) -> JavaError:
     """Any error of ours in the reference's words, as far as it has words for it."""
-    if isinstance(error, UncaughtError):
+    if isinstance(error, JavaError):
         return error
     if isinstance(error, FileNotFoundError):
-        return UncaughtError("java.nio.file.NoSuchFileException", str(error.filename))
+        return JavaError("java.nio.file.NoSuchFileException", str(error.filename))
     if isinstance(error, PermissionError):
-        return UncaughtError("java.nio.file.AccessDeniedException", str(error.filename))
+        return JavaError("java.nio.file.AccessDeniedException", str(error.filename))
     if isinstance(error, FileExistsError):
-        return UncaughtError("java.nio.file.FileAlreadyExistsException", str(error.filename))
+        return JavaError("java.nio.file.FileAlreadyExistsException", str(error.filename))
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         reason = error.strerror or (os.strerror(error.errno) if error.errno else str(error))
-        return UncaughtError("java.nio.file.FileSystemException", where + reason)
-    return UncaughtError(AERON_ERROR, f"ERROR - {error}")
+        return JavaError("java.nio.file.FileSystemException", where + reason)
+    return JavaError(AERON_ERROR, f"ERROR - {error}")
