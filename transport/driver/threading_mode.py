@@ -79,7 +79,7 @@ class DriverAgents:
     receiver: AgentSlot
 
 
-def measured(context: DriverContext, name: str, agent: Agent) -> AgentSlot:
+def agent_slot(context: DriverContext, name: str, agent: Agent) -> AgentSlot:
     """Return an agent with the counters of its duty cycle: CONDUCTOR, SENDER or RECEIVER."""
     max_cycle_id, exceeded_id, threshold = _CYCLES[name]
     tracker = cycle_tracker(

@@ -27,7 +27,7 @@ from aerolog.transport.driver.threading_mode import (
     SENDER,
     AgentSlot,
     DriverAgents,
-    measured,
+    agent_slot,
 )
 from aerolog.transport.errors import ControlProtocolError, ErrorCode, StorageSpaceError
 from aerolog.transport.protocol import commands
@@ -106,10 +106,10 @@ class DriverConductor:
             self._refuse,
         )
         self.agents = DriverAgents(
-            measured(context, CONDUCTOR, self.agent),
+            agent_slot(context, CONDUCTOR, self.agent),
             AgentSlot(context.names.agent, None),
-            measured(context, SENDER, sender),
-            measured(context, RECEIVER, receiver),
+            agent_slot(context, SENDER, sender),
+            agent_slot(context, RECEIVER, receiver),
         )
         self._handlers = self._handler_table()
 
