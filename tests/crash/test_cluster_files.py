@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from crash_disk import CrashDisk
+from mark_headers import cluster_header
 
 from aerolog.cluster.files import (
     ClusterMarkFile,
@@ -23,7 +24,7 @@ from aerolog.cluster.files import (
     plan_recovery,
 )
 from aerolog.cluster.files.node_state import CandidateTerm
-from aerolog.cluster.protocol import NULL_POSITION, ClusterComponentType, MarkFileHeader
+from aerolog.cluster.protocol import NULL_POSITION
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.concurrent.clock import ManualClock
 
@@ -60,24 +61,10 @@ class Done:
 
 
 def claim(disk: CrashDisk, clock: ManualClock) -> ClusterMarkFile:
-    header = MarkFileHeader(
-        component_type=ClusterComponentType.CONSENSUS_MODULE,
+    header = cluster_header(
         start_timestamp=clock.now_epoch_ms(),
-        pid=1,
-        archive_stream_id=10,
-        service_stream_id=104,
-        consensus_module_stream_id=105,
-        ingress_stream_id=101,
-        member_id=0,
-        service_id=-1,
-        cluster_id=0,
         error_buffer_length=1 << 20,
-        aeron_directory="/aeron",
-        control_channel="aeron:ipc",
         ingress_channel="aeron:ipc",
-        service_name="",
-        authenticator="",
-        services_cluster_dir="",
     )
     return ClusterMarkFile.claim(FOLDER, header, files=disk, clock=clock)
 

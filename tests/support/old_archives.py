@@ -6,8 +6,9 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
+from mark_headers import archive_header
+
 from aerolog.archive.format.mark_file import ArchiveMarkFile
-from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:
@@ -52,18 +53,7 @@ def new_mark(folder: Path, pid: int = 4321) -> ArchiveMarkFile:
     """A mark file of an archive that gives signs of life."""
     mark = ArchiveMarkFile.claim(
         folder,
-        MarkFileHeader(
-            start_timestamp=time.time_ns() // 1_000_000,
-            pid=pid,
-            control_stream_id=10,
-            local_control_stream_id=10,
-            events_stream_id=30,
-            archive_id=1,
-            control_channel="aeron:udp?endpoint=localhost:8010",
-            local_control_channel="aeron:ipc",
-            events_channel="",
-            aeron_directory="/aeron",
-        ),
+        archive_header(start_timestamp=time.time_ns() // 1_000_000, pid=pid),
     )
     mark.ready()
     return mark

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import peer
 import pytest
+from mark_headers import cluster_header
 
 from aerolog.cluster.errors import ActiveClusterError
 from aerolog.cluster.files import CLUSTER_MARK_NAME, ClusterMarkFile, service_mark_name
@@ -33,21 +34,15 @@ LIVES = {
 
 
 def header(kind: str, now_ms: int) -> MarkFileHeader:
-    return MarkFileHeader(
+    return cluster_header(
         component_type=ClusterComponentType[kind],
         start_timestamp=now_ms,
         pid=77,
-        archive_stream_id=10,
-        service_stream_id=104,
-        consensus_module_stream_id=105,
-        ingress_stream_id=101,
         member_id=2,
-        service_id=-1,
         cluster_id=3,
         aeron_directory="/dev/shm/aeron",
         control_channel="aeron:ipc?term-length=128k",
         ingress_channel="aeron:udp?endpoint=localhost:9020",
-        service_name="",
         authenticator="io.aeron.security.DefaultAuthenticatorSupplier",
         services_cluster_dir="/tmp/cluster",
     )

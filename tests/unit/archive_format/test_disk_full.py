@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from mark_headers import archive_header
 
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.mark_file import ArchiveMarkFile
-from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.testing import FakeFileSystem, ManualClock
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import StorageSpaceError
@@ -62,18 +62,7 @@ def test_a_full_disk_has_no_room_for_a_new_archive(disk: FakeFileSystem) -> None
     disk.fill_up()
     with pytest.raises(StorageSpaceError):
         CatalogFile.open(FOLDER, files=disk)
-    header = MarkFileHeader(
-        start_timestamp=1,
-        pid=1,
-        control_stream_id=10,
-        local_control_stream_id=10,
-        events_stream_id=30,
-        archive_id=1,
-        control_channel="",
-        local_control_channel="aeron:ipc",
-        events_channel="",
-        aeron_directory="aeron",
-    )
+    header = archive_header(aeron_directory="aeron")
     with pytest.raises(StorageSpaceError):
         ArchiveMarkFile.claim(FOLDER, header, files=disk, clock=ManualClock())
     assert not disk.exists(f"{FOLDER}/archive-mark.dat")

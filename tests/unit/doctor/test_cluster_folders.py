@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from mark_headers import cluster_header
 from unprivileged import forbid, run_unprivileged
 
 from aerolog.cluster.files import (
@@ -20,7 +21,7 @@ from aerolog.cluster.files import (
     RecordingLog,
     service_mark_name,
 )
-from aerolog.cluster.protocol import ClusterComponentType, MarkFileHeader
+from aerolog.cluster.protocol import ClusterComponentType
 from aerolog.testing import ManualClock
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.doctor.check_groups import examine
@@ -97,23 +98,13 @@ def owner(
     """Claims a mark file as a module or a service does, with a last sign of life of some age."""
     is_service = service_id >= 0
     kind = ClusterComponentType.CONTAINER if is_service else ClusterComponentType.CONSENSUS_MODULE
-    header = MarkFileHeader(
+    header = cluster_header(
         component_type=kind,
         start_timestamp=NOW_MS - 60_000,
         pid=pid or os.getpid(),
-        archive_stream_id=10,
-        service_stream_id=104,
-        consensus_module_stream_id=105,
-        ingress_stream_id=101,
-        member_id=0,
         service_id=service_id,
         cluster_id=CLUSTER_ID,
         aeron_directory="/nowhere" if driver is None else str(driver.folder),
-        control_channel="aeron:ipc",
-        ingress_channel="aeron:udp",
-        service_name="",
-        authenticator="",
-        services_cluster_dir="",
     )
     name = service_mark_name(service_id) if is_service else "cluster-mark.dat"
     (folder / name).unlink(missing_ok=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from golden_data import GOLDEN_ARCHIVE
+from mark_headers import archive_header
 
 from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.format.mark_file import ArchiveMarkFile
-from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.time_index import index_path
 from aerolog.archive.verification import verify_recording
@@ -320,16 +320,7 @@ def test_nothing_to_look_at_is_an_error(tmp_path):
 
 def claim(folder, aeron_dir):
     """The mark file of an archive of this process that starts now."""
-    header = MarkFileHeader(
-        start_timestamp=1,
-        pid=os.getpid(),
-        control_stream_id=10,
-        local_control_stream_id=11,
-        events_stream_id=30,
-        archive_id=1,
-        control_channel="aeron:ipc",
-        local_control_channel="aeron:ipc",
-        events_channel="",
-        aeron_directory=str(aeron_dir),
+    header = archive_header(
+        pid=os.getpid(), control_channel="aeron:ipc", aeron_directory=str(aeron_dir)
     )
     return ArchiveMarkFile.claim(folder, header, clock=ManualClock(epoch_ms=NOW_MS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from mark_headers import archive_header
 from retention_facts import DAY_MS, NOW_MS, SEGMENT, reading, write_recording
 
 from aerolog.archive.format.catalog_file import CatalogFile
@@ -12,7 +13,6 @@ from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.format.mark_claim import borrowed_folder
 from aerolog.archive.format.mark_file import ArchiveMarkFile
-from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.archive.retention.archive_access import RefusedError, StoppedArchive
 from aerolog.archive.retention.facts import Need
 from aerolog.archive.retention.holds import Holds
@@ -248,21 +248,6 @@ def test_a_step_that_failed_is_gone_on_with(disk) -> None:
 # -- archives are kept out ------------------------------------------------------------------------
 
 
-def header() -> MarkFileHeader:
-    return MarkFileHeader(
-        start_timestamp=5,
-        pid=os.getpid(),
-        control_stream_id=10,
-        local_control_stream_id=10,
-        events_stream_id=0,
-        archive_id=1,
-        control_channel="",
-        local_control_channel="aeron:ipc",
-        events_channel="",
-        aeron_directory="/aeron",
-    )
-
-
 @pytest.fixture
 def clock() -> ManualClock:
     made = ManualClock()
@@ -271,7 +256,7 @@ def clock() -> ManualClock:
 
 
 def test_a_running_archive_keeps_its_folder(disk, clock) -> None:
-    mark = ArchiveMarkFile.claim(FOLDER, header(), files=disk, clock=clock)
+    mark = ArchiveMarkFile.claim(FOLDER, archive_header(pid=os.getpid()), files=disk, clock=clock)
     mark.ready()
     borrowed = borrowed_folder(FOLDER, disk, clock)
     with pytest.raises(ActiveArchiveError, match="an archive runs"), borrowed:
@@ -279,18 +264,18 @@ def test_a_running_archive_keeps_its_folder(disk, clock) -> None:
 
 
 def test_an_archive_does_not_start_in_a_borrowed_folder(disk, clock) -> None:
-    mark = ArchiveMarkFile.claim(FOLDER, header(), files=disk, clock=clock)
+    mark = ArchiveMarkFile.claim(FOLDER, archive_header(pid=os.getpid()), files=disk, clock=clock)
     mark.ready()
     mark.terminated()
     with borrowed_folder(FOLDER, disk, clock) as beat:
         clock.advance_ns(60 * 10**9)
         beat()
         with pytest.raises(ActiveArchiveError):
-            ArchiveMarkFile.claim(FOLDER, header(), files=disk, clock=clock)
+            ArchiveMarkFile.claim(FOLDER, archive_header(pid=os.getpid()), files=disk, clock=clock)
         again = borrowed_folder(FOLDER, disk, clock)
         with pytest.raises(ActiveArchiveError), again:
             pytest.fail("two owners")
     assert mark.activity_timestamp == -1
-    assert mark.header.pid == header().pid
-    ArchiveMarkFile.claim(FOLDER, header(), files=disk, clock=clock).ready()
+    assert mark.header.pid == os.getpid()
+    ArchiveMarkFile.claim(FOLDER, archive_header(pid=os.getpid()), files=disk, clock=clock).ready()
     assert mark.is_active()

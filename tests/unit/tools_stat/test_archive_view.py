@@ -5,11 +5,11 @@ import struct
 from pathlib import Path
 
 import pytest
+from mark_headers import archive_header
 
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
 from aerolog.archive.format.mark_file import ArchiveMarkFile
-from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.driver_view import DriverView
@@ -33,17 +33,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def claim(folder: Path, aeron_dir: str = "/nowhere") -> ArchiveMarkFile:
-    header = MarkFileHeader(
+    header = archive_header(
         start_timestamp=5,
         pid=os.getpid(),
-        control_stream_id=10,
-        local_control_stream_id=11,
-        events_stream_id=30,
         error_buffer_length=4096,
         archive_id=2,
         control_channel="aeron:ipc",
-        local_control_channel="aeron:ipc",
-        events_channel="",
         aeron_directory=aeron_dir,
     )
     return ArchiveMarkFile.claim(folder, header)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from mark_headers import archive_header
 
 from aerolog.archive.format.mark_file import ArchiveMarkFile
-from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.archive.retention.holds import Holds
 from aerolog.testing import ManualClock
 from aerolog.testing.recordings import RecordingBuilder
@@ -58,13 +58,8 @@ def hostile(driver: MadeUpDriver, tmp_path: Path) -> Hostile:
     builder.add(TEXT.encode())
     builder.write(archive, channel=channel)
     Holds.open(str(archive)).add(0, TEXT, None, now_ms=1_800_000_000_000)
-    header = MarkFileHeader(
-        start_timestamp=1,
+    header = archive_header(
         pid=os.getpid(),
-        control_stream_id=10,
-        local_control_stream_id=11,
-        events_stream_id=30,
-        archive_id=1,
         control_channel=channel,
         local_control_channel=channel,
         events_channel=channel,
