@@ -51,7 +51,7 @@ from aerolog.cluster.protocol import (
 )
 from aerolog.transport.client.message import Action
 from aerolog.transport.errors import AerologError, MessageTooLargeError
-from aerolog.transport.time_units import NS_PER_MS, NS_PER_S, NS_PER_US
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ LINGER_NS: Final = 60_000
 SLOW_TICK_NS: Final = 10 * NS_PER_MS
 _FLOW_STEPS: Final = 10
 _INGRESS_LIMIT: Final = 10
-_UNITS: Final = {"MILLIS": NS_PER_MS, "MICROS": NS_PER_US, "NANOS": 1}
 
 
 class ModuleAgent(SteadyAgent):
@@ -120,7 +119,7 @@ class ModuleAgent(SteadyAgent):
             doorbell,
             context.aeron.conductor.liveness,
             context.clock,
-            time_divisor=_UNITS[config.time_unit.name],
+            time_divisor=config.time_unit_ns,
             ingress_limit=config[p.INGRESS_LIMIT],
         )
         self._context = context
@@ -183,6 +182,8 @@ class ModuleAgent(SteadyAgent):
                 self._mark_file.check_owned()
                 self._next_mark_ns = now_ns + MARK_INTERVAL_NS
             work += context.archive.conversation.tend()
+            if self._log is not None and self._module_state is ModuleState.ACTIVE:
+                self._state.timers.advance(self.now())
             work += self._poll_services()
             work += self._poll_ingress(now_ns)
             work += self._turn_flow()
@@ -261,7 +262,7 @@ class ModuleAgent(SteadyAgent):
         next_ns = now_ns + (BUSY_INTERVAL_NS if is_busy else IDLE_INTERVAL_NS)
         deadline = self._state.timers.next_deadline
         if deadline is not None and self._module_state is ModuleState.ACTIVE:
-            ahead = max(deadline - self.now(), 0) * _UNITS[self._context.config.time_unit.name]
+            ahead = max(deadline - self.now(), 0) * self._context.config.time_unit_ns
             next_ns = min(next_ns, now_ns + ahead)
         silent_ns = self._sessions.next_deadline_ns()
         if silent_ns is not None:
@@ -565,7 +566,7 @@ class ModuleAgent(SteadyAgent):
         own = context.config.member
         own.leadership_term_id = context.leadership_term_id
         own.log_position = context.counters.commit_position.value
-        own.time_of_last_append_ns = now_ns = self.now() * _UNITS[context.config.time_unit.name]
+        own.time_of_last_append_ns = now_ns = self.now() * context.config.time_unit_ns
         self._services.reply(
             ClusterMembersExtendedResponse(
                 correlation_id=query.correlation_id,

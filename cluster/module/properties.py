@@ -15,6 +15,7 @@ from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.events.properties import CLUSTER_EVENT_PROPERTIES
 from aerolog.transport.time_units import NS_PER_MS as _MS
 from aerolog.transport.time_units import NS_PER_S as _S
+from aerolog.transport.time_units import NS_PER_US as _US
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _M: Final = 1024 * 1024
 SERVICES_MAX: Final = 10
 EXTENSION_PLUG_INS: Final = "aerolog.cluster_extensions"
 NO_EXTENSION: Final = "none"
+HEAP_TIMERS: Final = "heap"
 POSITION_KEYS: Final = ("init-term-id", "term-id", "term-offset")
 #: Which clocks there are: the reference's names, and the time unit of each.
 _CLOCKS: Final = {
@@ -36,11 +38,12 @@ _CLOCKS: Final = {
     "MICROS": "MICROS",
     "NANOS": "NANOS",
 }
+_UNITS_NS: Final = {"MILLIS": _MS, "MICROS": _US, "NANOS": 1}
 _TIMER_SERVICES: Final = {
     "io.aeron.cluster.WheelTimerServiceSupplier": "wheel",
-    "io.aeron.cluster.PriorityHeapTimerServiceSupplier": "heap",
+    "io.aeron.cluster.PriorityHeapTimerServiceSupplier": HEAP_TIMERS,
     "wheel": "wheel",
-    "heap": "heap",
+    "heap": HEAP_TIMERS,
 }
 _AUTHENTICATORS: Final = {
     "none": "default",
@@ -153,9 +156,13 @@ SNAPSHOT_THRESHOLD = _declare.duration(
     "aeron.cluster.total.snapshot.threshold", _S, "snapshots longer than this are counted"
 )
 TICK_RESOLUTION = _declare.duration(
-    "aeron.cluster.wheel.tick.resolution", 8 * _MS, "how exactly the wheel's timers fire"
+    "aeron.cluster.wheel.tick.resolution",
+    8 * _MS,
+    "how long a tick of the wheel is; it is rounded up to a power of two",
 )
-TICKS_PER_WHEEL = _declare.integer("aeron.cluster.ticks.per.wheel", 128, "ticks of the wheel")
+TICKS_PER_WHEEL = _declare.integer(
+    "aeron.cluster.ticks.per.wheel", 128, "ticks of the wheel, a power of two", low=1
+)
 TIMER_SERVICE = _declare.choice(
     "aeron.cluster.timer.service.supplier", "wheel", _TIMER_SERVICES, "how timers are kept"
 )
@@ -220,6 +227,7 @@ class ModuleConfig:
         members: all members by their ids.
         member: this member.
         time_unit: the unit of the cluster's time.
+        time_unit_ns: the same in nanoseconds.
     """
 
     def __init__(
@@ -236,6 +244,7 @@ class ModuleConfig:
         self.members = parse_members(settings[MEMBERS] or "")
         self.member = self._own_member()
         self.time_unit = ClusterTimeUnit[settings[CLUSTER_CLOCK]]
+        self.time_unit_ns = _UNITS_NS[self.time_unit.name]
         self._check_numbers()
         self._check_channels()
 
@@ -272,6 +281,9 @@ class ModuleConfig:
                 f"service count {services}: a node has 1 to {SERVICES_MAX} services, and none only"
                 f" with an extension of the module: set {SERVICE_COUNT.name} or {EXTENSION.name}"
             )
+        ticks = self.settings[TICKS_PER_WHEEL]
+        if ticks & (ticks - 1):
+            raise ConfigurationError(f"{TICKS_PER_WHEEL.name}: {ticks} is no power of two")
         canvass, heartbeat = self.settings[CANVASS_TIMEOUT], self.settings[HEARTBEAT_TIMEOUT]
         if heartbeat == 0 or canvass // heartbeat < 2:
             raise ConfigurationError(

@@ -10,7 +10,7 @@ from aerolog.cluster.module.event_log import ClusterEventCode
 from aerolog.cluster.module.extension import ControlState, ExtensionMessage, extension_call
 from aerolog.cluster.module.pending_messages import PendingMessages, service_of
 from aerolog.cluster.module.session import Session
-from aerolog.cluster.module.timers import Timers
+from aerolog.cluster.module.timers import timers_of
 from aerolog.cluster.protocol import (
     NULL_VALUE,
     SCHEMA,
@@ -50,7 +50,7 @@ class ReplicatedState:
     def __init__(self, context: ModuleContext, sessions: Sessions) -> None:
         self._context = context
         self.sessions = sessions
-        self.timers = Timers()
+        self.timers = timers_of(context.config)
         self.pending = [PendingMessages(i) for i in range(context.config[p.SERVICE_COUNT])]
         self.log_position = 0
         self.recording_id = NULL_VALUE
