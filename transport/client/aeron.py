@@ -17,6 +17,7 @@ from aerolog.transport.client.options import ClientOptions, log_change
 from aerolog.transport.client.publication import ExclusivePublication, Publication
 from aerolog.transport.client.registration import Kind, RegistrationFuture
 from aerolog.transport.client.subscription import Subscription
+from aerolog.transport.concurrent.daemon_thread import DaemonThread
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
 from aerolog.transport.memory.counters import MAX_KEY_LENGTH, MAX_LABEL_LENGTH
 from aerolog.transport.protocol import commands
@@ -79,10 +80,14 @@ class Aeron(Resource):
         conductor = ClientConductor(self.options, connection.connect(self.options))
         conductor.attach(self)
         self._conductor = conductor
-        self._thread: threading.Thread | None = None
+        self._thread: DaemonThread | None = None
         if not self.options.invoker:
-            self._thread = threading.Thread(target=conductor.run, name="aeron-client", daemon=True)
-            self._thread.start()
+            self._thread = DaemonThread(conductor.run, "aeron-client")
+            try:
+                self._thread.start()
+            except BaseException:
+                self.close()
+                raise
         _open_clients.add(self)
 
     @classmethod

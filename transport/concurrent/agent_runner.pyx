@@ -29,6 +29,7 @@ from aerolog.transport.concurrent.idle cimport (
     IdleStrategy,
 )
 
+from aerolog.transport.concurrent.daemon_thread import DaemonThread
 from aerolog.transport.errors import AeronTimeoutError, ConfigurationError
 
 cdef extern from *:
@@ -367,11 +368,18 @@ cdef class AgentRunner(AgentInvoker):
             return
         store_release_i32(&self._state, RUNNING)
         # A daemon thread, so that a forgotten runner cannot block the exit; atexit closes it first.
-        self.thread = threading.Thread(target=self._run, name=self.name, daemon=True)
+        self.thread = DaemonThread(self._run, self.name)
         _RUNNING.add(self)
         try:
             self.thread.start()
         except BaseException:
+            # After an interrupt there may be a thread, which is not to outlive the failed start.
+            try:
+                self.close()
+            except AeronTimeoutError as error:
+                self._report(error)
+            if self.thread.ident is None:
+                self._close_agents()
             _RUNNING.discard(self)
             store_release_i32(&self._state, STOPPED)
             raise

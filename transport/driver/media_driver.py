@@ -45,6 +45,7 @@ from aerolog.transport.memory.loss_report import FILE_NAME as LOSS_REPORT_FILE
 from aerolog.transport.memory.loss_report import LossReport
 from aerolog.transport.network.networks import SYSTEM_NETWORK, Network
 from aerolog.transport.resource import Resource
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 
 # Stands where the reference shows the commit of its build.
 BUILD = f"aerolog-{__version__}"
-_NS_PER_MS = 1_000_000
 
 
 class MediaDriver(Resource):
@@ -130,8 +130,12 @@ class MediaDriver(Resource):
             self._context.cnc.to_driver.consumer_heartbeat_ms = self._clock.now_epoch_ms()
             self._context.cnc.publish()
             undo.pop_all()
-        for runner in self.runners:
-            runner.start()
+        try:
+            for runner in self.runners:
+                runner.start()
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def embedded(cls, **options: object) -> Self:
@@ -235,7 +239,7 @@ class MediaDriver(Resource):
         )
         cnc = CncFile.create(self._files, self._directory, header)
         reuse_ns = settings[p.COUNTERS_FREE_TO_REUSE_TIMEOUT]
-        counters = cnc.counters_manager(self._clock, -(-reuse_ns // _NS_PER_MS))
+        counters = cnc.counters_manager(self._clock, -(-reuse_ns // NS_PER_MS))
         allocate_system_counters(
             counters,
             mode=settings[p.THREADING_MODE],

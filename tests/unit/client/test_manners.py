@@ -8,8 +8,10 @@ import textwrap
 import time
 
 import pytest
+from late_threads import begin_when_joined
 
 from aerolog.transport.client import Action, Aeron, OfferStatus
+from aerolog.transport.driver.media_driver import MediaDriver
 from aerolog.transport.errors import ReentrantCallError, RegistrationError
 from aerolog.transport.protocol import commands, responses
 
@@ -42,6 +44,15 @@ def test_an_interrupted_add_is_taken_back(driver, clock, connect):
     aeron.do_work()
     driver.turn()
     assert [c.registration_id for c in driver.asked(commands.RemoveSubscription)] == [number]
+
+
+def test_a_client_whose_start_is_interrupted_leaves_no_thread(tmp_path, monkeypatch):
+    with MediaDriver(tmp_path / "aeron", threading_mode="INVOKER", counters_buffer_length="1m"):
+        started = begin_when_joined(monkeypatch)
+        with pytest.raises(KeyboardInterrupt):
+            Aeron(tmp_path / "aeron")
+    (thread,) = started
+    assert (thread.name, thread.is_alive()) == ("aeron-client", False)
 
 
 def test_a_handler_may_close_what_it_is_polled_from(driver, aeron):

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from late_threads import begin_when_joined
 
 from aerolog.transport.concurrent.agent import Agent
 from aerolog.transport.concurrent.agent_runner import (
@@ -309,6 +310,31 @@ def test_a_runner_whose_agent_cannot_start_ends_by_itself(until):
     runner.start()
     until(lambda: runner.is_closed)
     assert len(errors) == 1
+
+
+def test_a_runner_whose_start_is_interrupted_leaves_no_thread(monkeypatch):
+    agent = Recorder()
+    runner = AgentRunner(agent, idle_strategy("backoff"))
+    begin_when_joined(monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        runner.start()
+    assert runner.is_closed
+    assert not runner.thread.is_alive()
+    assert agent.journal[-1] == "recorder close"
+    assert agent.journal.count("recorder close") == 1
+
+
+def test_a_runner_for_which_there_is_no_thread_closes_its_agents(monkeypatch):
+    def refused(thread):
+        raise RuntimeError("can't start new thread")
+
+    agent = Recorder()
+    runner = AgentRunner(agent, idle_strategy("backoff"))
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        runner.start()
+    assert runner.is_closed
+    assert agent.journal == ["recorder close"]
 
 
 def test_a_runner_can_be_closed_by_its_own_agent(until):

@@ -6,12 +6,14 @@ import subprocess
 import sys
 
 import pytest
+from late_threads import begin_when_joined
 
 from aerolog.testing import FakeFileSystem, ManualClock
 from aerolog.transport.driver import MediaDriver
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.errors import ActiveDriverError, ConfigurationError, ResourceClosedError
 from aerolog.transport.memory.cnc import HEARTBEAT_CLOSED, CncFile
+from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol import commands as c
 
 S = 1_000_000_000
@@ -108,6 +110,16 @@ def test_a_closed_drivers_directory_is_taken_over_and_its_errors_kept(tmp_path, 
     (saved,) = [n for n in files.list_dir(str(tmp_path)) if n.endswith("-error.log")]
     assert b"unknown counter: 4711" in files.read_bytes(str(tmp_path / saved))
     assert f"WARNING: Existing errors saved to: {tmp_path / saved}" in capsys.readouterr().err
+
+
+def test_a_driver_whose_start_is_interrupted_closes_its_directory(tmp_path, monkeypatch):
+    directory = tmp_path / "aeron"
+    with monkeypatch.context() as patch:
+        started = begin_when_joined(patch)
+        with pytest.raises(KeyboardInterrupt):
+            MediaDriver(directory, threading_mode="SHARED", counters_buffer_length="1m")
+    assert not any(thread.is_alive() for thread in started)
+    assert CncFile.open(RealFileSystem(), str(directory)).heartbeat_ms == HEARTBEAT_CLOSED
 
 
 def test_a_killed_drivers_directory_is_taken_over_at_once(tmp_path):
