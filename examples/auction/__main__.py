@@ -14,7 +14,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from examples.auction.bidder import Bidder
 from examples.auction.node import PLACES
 from examples.flights.service import shared_memory_dir
+from examples.lossy.wire import interrupts_later
 
 from aerolog.cluster.client import AeronCluster
 from aerolog.transport.client import Aeron
@@ -95,14 +95,11 @@ def standings(bids: dict[str, list[tuple[str, int]]]) -> dict[str, tuple[int, in
 
 def bid_all(
     bidders: list[Bidder], bids: dict[str, list[tuple[str, int]]], begin: int, end: int
-) -> list[threading.Thread]:
-    """Start a thread for each bidder that places a part of its bids."""
-    threads = [
-        threading.Thread(target=each.bid, args=(bids[each.name][begin:end],)) for each in bidders
-    ]
-    for thread in threads:
-        thread.start()
-    return threads
+) -> None:
+    """Let each bidder begin to place a part of its bids."""
+    for each in bidders:
+        with interrupts_later():  # until there is a thread that can be joined
+            each.begin(bids[each.name][begin:end])
 
 
 def run(out: Path, count: int) -> int:
@@ -110,8 +107,9 @@ def run(out: Path, count: int) -> int:
     begun = time.monotonic()
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
+    bids, port = all_bids(count), free_port()
     home = Path(tempfile.mkdtemp(prefix="aerolog-auction-", dir=shared_memory_dir()))
-    port, aeron_dir = free_port(), home / "aeron"
+    aeron_dir = home / "aeron"
 
     def connect() -> tuple[Aeron, AeronCluster]:
         # A bidder tells what it does not get over; that a driver is gone is nothing to log.
@@ -128,28 +126,28 @@ def run(out: Path, count: int) -> int:
             raise
         return aeron, cluster
 
-    bids = all_bids(count)
     bidders = [Bidder(name, connect) for name in bids]
     half = count // 2
     try:
         with node(out, port, aeron_dir) as first:
-            for thread in bid_all(bidders, bids, 0, half):
-                thread.join()
+            bid_all(bidders, bids, 0, half)
+            for each in bidders:
+                each.finish()
             _say(f"{len(bidders)} bidders have placed {half * len(bidders):,} bids", begun)
             aeron, cluster = connect()
             cluster.take_snapshot()
             cluster.close()
             aeron.close()
             _say("the node has taken a snapshot", begun)
-            threads = bid_all(bidders, bids, half, count)
+            bid_all(bidders, bids, half, count)
             time.sleep(0.2)
             first.send_signal(signal.SIGKILL)
             first.wait()
             _say("kill -9 while they go on bidding", begun)
         with node(out, port, aeron_dir):
             _say("the node has started again", begun)
-            for thread in threads:
-                thread.join()
+            for each in bidders:
+                each.finish()
             again = sum(each.repeated for each in bidders)
             _say(f"the rest is placed; {again} bids had no answer and were repeated", begun)
             found = _ask(connect, bidders[0])

@@ -111,3 +111,33 @@ def test_no_bid_is_lost_when_the_node_is_killed(tmp_path: Path) -> None:
     assert "kill -9 while they go on bidding" in done.stdout
     assert done.stdout.count("as counted here") == 4
     assert done.stdout.endswith("no bid was lost, and none counts twice\n")
+
+
+INTERRUPTED = """
+import signal, sys
+from examples.auction import __main__ as demo, bidder
+begin, begun = bidder.Bidder.begin, []
+def interrupted(self, bids):
+    begun.append(self)
+    if len(begun) == int(sys.argv[1]):
+        signal.raise_signal(signal.SIGINT)
+    begin(self, bids)
+bidder.Bidder.begin = interrupted
+sys.exit(demo.main(["--out", sys.argv[2], "--bids", "20000"]))
+"""
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_an_interrupt_before_a_bidder_s_thread_has_started_ends_all(
+    tmp_path: Path, number: int
+) -> None:
+    """Others may be bidding by then: they give up, so that the program ends."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(number), str(tmp_path / "out")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
