@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import os
-import re
-import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from aerolog.archive.service.main import run_service, say_ready
 from aerolog.cluster.service.clustered_service import ClusteredService
+from aerolog.cluster.service.object_name import is_object_name, object_of
 from aerolog.cluster.service.options import SERVICE_CLASS, ServiceContainerOptions
 from aerolog.cluster.service.service_container import ServiceContainer
 from aerolog.transport.errors import ConfigurationError
@@ -19,8 +16,6 @@ if TYPE_CHECKING:
 
     from aerolog.archive.service.main import ServiceStop
     from aerolog.transport.config.sources import Properties
-
-_CLASS_NAME: Final = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
 
 def main_service_container(argv: Sequence[str]) -> int:
@@ -38,7 +33,7 @@ def main_service_container(argv: Sequence[str]) -> int:
         arguments.
     """
     arguments = [
-        f"-D{SERVICE_CLASS.name}={each}" if _CLASS_NAME.fullmatch(each) else each for each in argv
+        f"-D{SERVICE_CLASS.name}={each}" if is_object_name(each) else each for each in argv
     ]
 
     def run(properties: Properties, stop: ServiceStop) -> None:
@@ -70,20 +65,7 @@ def service_of(name: str | None) -> ClusteredService:
     Raises:
         ConfigurationError: there is no such class, or it is no service.
     """
-    if not name or not _CLASS_NAME.fullmatch(name):
-        raise ConfigurationError(
-            f"{SERVICE_CLASS.name} is MODULE:CLASS of a service in Python, not {name!r}"
-        )
-    module_name, _, class_name = name.partition(":")
-    here = os.getcwd()  # noqa: PTH109 - as text
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        made = importlib.import_module(module_name)
-        for part in class_name.split("."):
-            made = getattr(made, part)
-    except (ImportError, AttributeError) as error:
-        raise ConfigurationError(f"the service {name} cannot be imported: {error}") from error
+    made = object_of(name or "", SERVICE_CLASS.name)
     service = made() if callable(made) else made
     if not isinstance(service, ClusteredService):
         raise ConfigurationError(

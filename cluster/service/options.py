@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerolog.archive.client.options import ArchiveClientOptions
 from aerolog.cluster.protocol import semantic_version
-from aerolog.transport.client.options import LOG
+from aerolog.transport.client.options import LOG, MAX_CLIENT_NAME_LENGTH
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.known_names import STRICT
@@ -21,12 +21,17 @@ if TYPE_CHECKING:
 
 MAX_SERVICE_ID: Final = 9
 _ARCHIVE_RESPONSE_STREAM: Final = 120
+_ERROR_BUFFER_MIN: Final = 1 << 20
 
 _declare = Declare("aeron.cluster.")
 
 AERON_DIR: Final = _declare.text(
     "aeron.dir", None, "the driver's directory; by default that of this user", keyword="aeron_dir"
 )
+DRIVER_TIMEOUT: Final = _declare.millis(
+    "aeron.driver.timeout", 10_000, "age at which the driver counts as gone, ms",
+    keyword="driver_timeout",
+)  # fmt: skip
 CLUSTER_ID: Final = _declare.integer(
     "aeron.cluster.id", 0, "tells clusters apart that share a driver", keyword="cluster_id"
 )
@@ -71,8 +76,14 @@ MARK_FILE_DIR: Final = _declare.text(
     "aeron.cluster.mark.file.dir", None, "where the mark file is; the cluster's folder by default"
 )
 ERROR_BUFFER_LENGTH: Final = _declare.size(
-    "aeron.cluster.service.error.buffer.length", 1 << 20, "room for errors in the mark file"
-)
+    "aeron.cluster.service.error.buffer.length", _ERROR_BUFFER_MIN,
+    "room for errors in the mark file", low=_ERROR_BUFFER_MIN, high=2**31 - 1 - 8192,
+)  # fmt: skip
+ERROR_HANDLER: Final = _declare.text(
+    "aeron.cluster.service.delegating.error.handler", None,
+    "what is called with each error, as MODULE:NAME of a function or a class",
+    keyword="error_handler",
+)  # fmt: skip
 RESPONDER: Final = _declare.boolean(
     "aeron.cluster.service.responder", True, "whether the service sends messages to clients"
 )
@@ -111,11 +122,13 @@ class ServiceContainerOptions:
 
     Attributes:
         aeron_dir: the driver's directory, None for the default of this user.
+        driver_timeout: age at which the driver counts as gone, ms.
         cluster_id: tells clusters apart that share a driver.
         service_id: number of the service in its node, 0 to 9.
         service_name: shown in threads and the mark file.
         service_class_name: the service as ``MODULE:CLASS``, where no service is given.
         cluster_dir: the cluster's folder, which has the mark file.
+        error_handler: what is called with each error, as ``MODULE:NAME``; a class is made.
         service_responder: whether the service sends messages to clients.
         log_fragment_limit: how many fragments of the log are read in one duty cycle.
         service_cycle_threshold: duty cycles longer than this are counted, ns.
@@ -128,6 +141,7 @@ class ServiceContainerOptions:
     """
 
     aeron_dir: str | None = AERON_DIR.default
+    driver_timeout: int = DRIVER_TIMEOUT.default
     cluster_id: int = CLUSTER_ID.default
     service_id: int = SERVICE_ID.default
     service_name: str | None = SERVICE_NAME.default
@@ -142,6 +156,7 @@ class ServiceContainerOptions:
     cluster_dir: str = CLUSTER_DIR.default
     mark_file_dir: str | None = MARK_FILE_DIR.default
     service_error_buffer_length: int = ERROR_BUFFER_LENGTH.default
+    error_handler: str | None = ERROR_HANDLER.default
     service_responder: bool = RESPONDER.default
     log_fragment_limit: int = FRAGMENT_LIMIT.default
     service_cycle_threshold: int = CYCLE_THRESHOLD.default
@@ -178,6 +193,11 @@ class ServiceContainerOptions:
         if not 0 <= self.service_id <= MAX_SERVICE_ID:
             raise ConfigurationError(
                 f"service id {self.service_id} is not in the range 0 to {MAX_SERVICE_ID}"
+            )
+        if len(self.name) > MAX_CLIENT_NAME_LENGTH:
+            raise ConfigurationError(
+                f"a service's name has at most {MAX_CLIENT_NAME_LENGTH} characters, not"
+                f" {len(self.name)}"
             )
         if self.log_fragment_limit < 1:
             raise ConfigurationError(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from aerolog.archive.service.reporter import Reporter
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import ClusterMarkFile, service_mark_name
 from aerolog.cluster.protocol import ClusterComponentType, MarkFileHeader
-from aerolog.cluster.service.options import ServiceContainerOptions
+from aerolog.cluster.service.object_name import object_of
+from aerolog.cluster.service.options import ERROR_HANDLER, ServiceContainerOptions
 from aerolog.cluster.service.service_agent import ServiceAgent
 from aerolog.cluster.service.service_counters import ServiceCounters
 from aerolog.transport.client import Aeron
@@ -19,6 +20,7 @@ from aerolog.transport.client.options import default_aeron_dir
 from aerolog.transport.concurrent.agent_runner import AgentRunner, AgentTerminated
 from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
+from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.resource import Resource
 
@@ -38,7 +40,8 @@ class ServiceContainer(Resource):
     Args:
         service: the service to run.
         properties: settings by the reference's names; those of the environment when None.
-        on_error: called with each error, besides its entry in the mark file's error log.
+        on_error: called with each error, besides its entry in the mark file's error log; by default
+            what ``aeron.cluster.service.delegating.error.handler`` names.
         on_end: called with the container, on the service's thread, when the service has ended.
         options: attributes of ServiceContainerOptions: aeron_dir, cluster_dir, cluster_id,
             service_id, ...
@@ -65,7 +68,7 @@ class ServiceContainer(Resource):
         self.options = ServiceContainerOptions.of(properties=properties, **options)
         self.aeron_dir = self.options.aeron_dir or default_aeron_dir()
         self.failure: BaseException | None = None
-        self._on_error = on_error
+        self._on_error = on_error or self._error_handler()
         self._on_end = on_end
         self._ended = threading.Event()
         self._counters: ServiceCounters | None = None
@@ -77,6 +80,7 @@ class ServiceContainer(Resource):
             self.aeron = Aeron(
                 self.aeron_dir,
                 name=self.options.name,
+                driver_timeout=self.options.driver_timeout / 1000,
                 on_error=self._report,
                 clock=self.options.clock,
             )
@@ -118,7 +122,9 @@ class ServiceContainer(Resource):
         folder.mkdir(parents=True, exist_ok=True)
         if options.mark_file_dir is not None:
             Path(options.mark_file_dir).mkdir(parents=True, exist_ok=True)
-        page_size = CncFile.connect(self.aeron_dir, clock=options.clock).header.file_page_size
+        cnc = CncFile.connect(
+            self.aeron_dir, timeout_ms=options.driver_timeout, clock=options.clock
+        )
         return ClusterMarkFile.claim(
             folder,
             MarkFileHeader(
@@ -143,16 +149,26 @@ class ServiceContainer(Resource):
             name=service_mark_name(options.service_id),
             mark_dir=options.mark_file_dir,
             clock=options.clock,
-            file_page_size=page_size,
+            file_page_size=cnc.header.file_page_size,
         )
 
     # -- errors ----------------------------------------------------------------------------------
 
+    def _error_handler(self) -> Callable[[BaseException], object] | None:
+        name = self.options.error_handler
+        if name is None:
+            return None
+        found = object_of(name, ERROR_HANDLER.name)
+        handler = found() if isinstance(found, type) else found
+        if not callable(handler):
+            raise ConfigurationError(f"{ERROR_HANDLER.name}: {name} cannot be called")
+        return cast("Callable[[BaseException], object]", handler)
+
     def _report(self, error: BaseException) -> None:
         """Log an error in the mark file, with its traceback, and count it."""
         self._reporter.error(error)
-        if self._on_error is not None:
-            self._on_error(error)
+        if (handler := self._on_error) is not None:
+            self._reporter.run(lambda: handler(error))
 
     def _on_agent_error(self, error: BaseException) -> None:
         agent = self._agent

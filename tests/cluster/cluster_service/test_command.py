@@ -86,13 +86,13 @@ def test_the_command_ends_with_the_node(tmp_path: Path, make_node: NodeMaker) ->
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["nowhere:Service"], "the service nowhere:Service cannot be imported: No module named"),
-        (["json:Service"], "the service json:Service cannot be imported: module 'json' has no"),
+        (["nowhere:Service"], "class.name: nowhere:Service cannot be imported: No module named"),
+        (["json:Service"], "class.name: json:Service cannot be imported: module 'json' has no"),
         (["json:JSONDecoder"], "json:JSONDecoder makes a JSONDecoder, not an aerolog.cluster"),
-        ([], "aeron.cluster.service.class.name is MODULE:CLASS of a service in Python, not None"),
+        ([], "aeron.cluster.service.class.name is MODULE:NAME of an object in Python, not ''"),
         (
             ["-Daeron.cluster.service.class.name=io.aeron.samples.EchoService"],
-            "is MODULE:CLASS of a service in Python, not 'io.aeron.samples.EchoService'",
+            "is MODULE:NAME of an object in Python, not 'io.aeron.samples.EchoService'",
         ),
         (["json:JSONDecoder", "-Daeron.cluster.service.id=11"], "service id 11 is not in"),
     ],
