@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _CHUNK_LENGTH = 256 * 1024
 _GENERATED_BATCH = 512
+#: Bytes of the longest message, whatever the term's length.
+LINE_LENGTH_MAX = 16 * 1024 * 1024
 
 
 @contextmanager
@@ -29,15 +31,27 @@ def open_input(name: str) -> Iterator[BinaryIO]:
 
 
 def read_lines(file: BinaryIO) -> Iterator[list[bytes]]:
-    """Lines without their ends, as they come in; the last one needs no end."""
+    """Lines without their ends, as they come in; the last one needs no end.
+
+    Raises:
+        ConfigurationError: a line is longer than a message may be; those before it have been given
+            out.
+    """
     rest: list[bytes] = []
+    length = 0
     while chunk := file.read(_CHUNK_LENGTH):
         head, end, tail = chunk.rpartition(b"\n")
         if not end:
             rest.append(chunk)
+            length += len(chunk)
+            if length > LINE_LENGTH_MAX:
+                raise ConfigurationError(
+                    f"a line of the input is longer than {LINE_LENGTH_MAX} bytes, which no message"
+                    " is: pass --frame-size to send records of one length"
+                )
             continue
         lines = b"".join([*rest, head]).split(b"\n")
-        rest = [tail] if tail else []
+        rest, length = [tail] if tail else [], len(tail)
         yield lines
     if rest:
         yield [b"".join(rest)]

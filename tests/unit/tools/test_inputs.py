@@ -41,6 +41,13 @@ def test_a_line_is_given_out_when_it_is_there() -> None:
     assert next(batches) == [b"thr"]
 
 
+def test_a_line_without_an_end_is_refused() -> None:
+    with open("/dev/zero", "rb", buffering=0) as endless:  # noqa: PTH123
+        batches = message_input.read_lines(cast("io.BufferedReader", endless))
+        with pytest.raises(ConfigurationError, match="longer than 16777216 bytes"):
+            next(batches)
+
+
 @given(st.binary(max_size=200), st.integers(1, 17), st.integers(1, 50))
 def test_records_are_cut_at_their_length(data: bytes, length: int, step: int) -> None:
     whole = len(data) - len(data) % length
