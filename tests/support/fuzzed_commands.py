@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
+import signal
+import threading
 from typing import TYPE_CHECKING, Any
 
+from aerolog.tools.command_line.exit_codes import EXIT_INTERRUPTED
 from aerolog.tools.main import main
 
 if TYPE_CHECKING:
@@ -31,6 +35,32 @@ def said(*arguments: object) -> tuple[int, str]:
     output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(error):
         return main([str(argument) for argument in arguments]), error.getvalue()
+
+
+def said_within(seconds: float, *arguments: object) -> tuple[int, str]:
+    """The same of a command that may have no end: it is interrupted as by a person after a time.
+
+    Returns:
+        Its exit code, 130 for one that ended with the interrupt, and its standard error.
+    """
+    runs = True
+
+    def interrupt(_number: int, _frame: object) -> None:
+        if runs:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        return said(*arguments)
+    except KeyboardInterrupt:  # before the command had begun, or behind its end
+        return EXIT_INTERRUPTED, ""
+    finally:
+        runs = False
+        timer.cancel()
+        timer.join()
+        signal.signal(signal.SIGINT, before)
 
 
 def check_end(code: int, error: str, what: Any) -> None:
