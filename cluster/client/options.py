@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -11,11 +13,13 @@ from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
+from aerolog.transport.config.values import INT32_MAX, whole_number
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.time_units import NS_PER_S
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from aerolog.archive.credentials import CredentialsSupplier
     from aerolog.cluster.protocol import NewLeaderEvent, SessionEvent
@@ -23,7 +27,6 @@ if TYPE_CHECKING:
     from aerolog.transport.config.sources import Properties
 
 MAX_NAME_LENGTH: Final = 100
-NS_PER_SECOND: Final = 1_000_000_000
 
 _declare = Declare("aeron.cluster.")
 
@@ -45,7 +48,7 @@ EGRESS_STREAM: Final = _declare.integer(
     "aeron.cluster.egress.stream.id", 102, "stream of the egress", keyword="egress_stream_id"
 )
 MESSAGE_TIMEOUT: Final = _declare.duration(
-    "aeron.cluster.message.timeout", 5 * NS_PER_SECOND,
+    "aeron.cluster.message.timeout", 5 * NS_PER_S,
     "for the whole of connecting, and for a message that is sent", keyword="message_timeout",
 )  # fmt: skip
 NAME: Final = _declare.text("aeron.cluster.client.name", "", "shown by the cluster", keyword="name")
@@ -53,6 +56,8 @@ NAME: Final = _declare.text("aeron.cluster.client.name", "", "shown by the clust
 PROPERTIES: Final = (*_declare.table, STRICT)
 
 
+#: An endpoint, or a name that the driver's resolver knows.
+_ENDPOINT: Final = re.compile(r"[^\s|]+")
 #: Of signs of life, seconds.
 _LONGEST_INTERVAL: Final = 86_400
 
@@ -87,7 +92,7 @@ class ClusterClientOptions:
     ingress_stream_id: int = INGRESS_STREAM.default
     egress_channel: str
     egress_stream_id: int = EGRESS_STREAM.default
-    message_timeout: float = MESSAGE_TIMEOUT.default / NS_PER_SECOND
+    message_timeout: float = MESSAGE_TIMEOUT.default / NS_PER_S
     name: str = NAME.default
     is_ingress_exclusive: bool = False
     keepalive_interval: float = 1.0
@@ -108,9 +113,7 @@ class ClusterClientOptions:
         Raises:
             ConfigurationError: unknown options, or values that cannot be used.
         """
-        endpoints = options.pop("ingress_endpoints", None)
-        if endpoints is not None and not isinstance(endpoints, str):
-            endpoints = ",".join(f"{member}={place}" for member, place in endpoints.items())
+        endpoints = _endpoints_text(options.pop("ingress_endpoints", None))
         named = {prop.keyword for prop in PROPERTIES}
         given = {key: options.pop(key) for key in list(options) if key in named}
         settings = Settings(PROPERTIES, properties, {**given, "ingress_endpoints": endpoints})
@@ -124,7 +127,7 @@ class ClusterClientOptions:
             ingress_stream_id=settings[INGRESS_STREAM],
             egress_channel=_required(settings, EGRESS_CHANNEL),
             egress_stream_id=settings[EGRESS_STREAM],
-            message_timeout=settings[MESSAGE_TIMEOUT] / NS_PER_SECOND,
+            message_timeout=settings[MESSAGE_TIMEOUT] / NS_PER_S,
             name=settings[NAME],
             **options,
         )
@@ -148,6 +151,21 @@ class ClusterClientOptions:
             raise ConfigurationError("ingress over IPC has no ingress_endpoints: leave one out")
         self.endpoints()
         ChannelUri.parse(self.egress_channel)
+        if not isinstance(self.is_ingress_exclusive, bool):
+            raise ConfigurationError(
+                f"is_ingress_exclusive is True or False, not {self.is_ingress_exclusive!r}"
+            )
+        if not isinstance(self.credentials, bytes) and not hasattr(
+            self.credentials, "encoded_credentials"
+        ):  # they are a secret, and not shown
+            raise ConfigurationError(
+                "credentials are bytes or a supplier with encoded_credentials, not"
+                f" {type(self.credentials).__name__}"
+            )
+        for name in ("on_challenge", "on_new_leader", "on_session_event"):
+            handler = getattr(self, name)
+            if handler is not None and not callable(handler):
+                raise ConfigurationError(f"{name} is a function, not {handler!r:.200}")
 
     def endpoints(self) -> dict[int, str]:
         """The members' endpoints by their ids, empty for an ingress without endpoints.
@@ -156,7 +174,9 @@ class ClusterClientOptions:
             ConfigurationError: the text cannot be read.
         """
         found = self.ingress_endpoints
-        return parse_endpoints(found) if isinstance(found, str) else dict(found or {})
+        if not found:
+            return {}
+        return parse_endpoints(found) if isinstance(found, str) else dict(found)
 
     def encoded_credentials(self) -> bytes:
         """The credentials for a connect request, empty without any."""
@@ -173,12 +193,12 @@ class ClusterClientOptions:
     @property
     def keepalive_interval_ns(self) -> int:
         """The interval of signs of life in nanoseconds."""
-        return round(self.keepalive_interval * NS_PER_SECOND)
+        return round(self.keepalive_interval * NS_PER_S)
 
     @property
     def message_timeout_ns(self) -> int:
         """The message timeout in nanoseconds."""
-        return round(self.message_timeout * NS_PER_SECOND)
+        return round(self.message_timeout * NS_PER_S)
 
 
 def _required(settings: Settings, prop: Property[str | None]) -> str:
@@ -188,21 +208,42 @@ def _required(settings: Settings, prop: Property[str | None]) -> str:
     return value
 
 
+def _endpoints_text(given: object) -> str | None:
+    """The text of endpoints that are given as a keyword."""
+    if given is None:
+        return None
+    if not isinstance(given, str | Mapping):
+        raise ConfigurationError(
+            "ingress_endpoints are a text, ID=HOST:PORT,..., or a mapping of member ids to"
+            f" endpoints, not {given!r:.200}"
+        )
+    if isinstance(given, str):
+        parse_endpoints(given)
+        return given
+    text = ",".join(f"{member}={endpoint}" for member, endpoint in given.items())
+    if parse_endpoints(text) != given:
+        raise ConfigurationError(
+            f"ingress_endpoints={given!r:.200} do not map whole numbers to texts HOST:PORT"
+        )
+    return text
+
+
 def parse_endpoints(text: str) -> dict[int, str]:
     """Endpoints by member id of ``ID=HOST:PORT,...`` (spec cluster 20).
 
     Raises:
-        ConfigurationError: a part is not of that form.
+        ConfigurationError: a part is not of that form, or names a member again.
     """
     found: dict[int, str] = {}
-    for part in filter(None, text.split(",")):
-        member, equals, endpoint = part.partition("=")
-        try:
-            if not equals or not endpoint:
-                raise ValueError(part)
-            found[int(member)] = endpoint
-        except ValueError:
+    for part in text.removesuffix(",").split(","):
+        member, _, endpoint = part.partition("=")
+        number = whole_number(member, INT32_MAX)
+        if number is None or _ENDPOINT.fullmatch(endpoint) is None:
             raise ConfigurationError(
-                f"{part!r} in ingress endpoints {text!r} is not ID=HOST:PORT"
-            ) from None
+                f"{part!r:.80} in ingress endpoints {text!r:.200} is not ID=HOST:PORT,"
+                " without spaces"
+            )
+        if number in found:
+            raise ConfigurationError(f"ingress endpoints {text!r:.200} name member {number} twice")
+        found[number] = endpoint
     return found
