@@ -24,7 +24,7 @@ from aerolog.cluster.protocol import (
     SessionConnectRequest,
     SessionEvent,
 )
-from aerolog.transport.errors import AeronTimeoutError, MessageFormatError
+from aerolog.transport.errors import AeronTimeoutError, ConfigurationError, MessageFormatError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -142,7 +142,10 @@ class ClusterConnection:
             answer = yield from self._ask(subscription, publication, response_channel)
             if answer.code != EventCode.REDIRECT:
                 break
-            endpoints = parse_endpoints(answer.detail)
+            try:
+                endpoints = parse_endpoints(answer.detail)
+            except ConfigurationError as error:
+                raise ClusterError(f"the cluster redirects to nobody: {error}") from None
             leader = (
                 {answer.leader_member_id: endpoints[answer.leader_member_id]}
                 if (answer.leader_member_id in endpoints)

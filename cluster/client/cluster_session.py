@@ -24,9 +24,11 @@ from aerolog.cluster.protocol import (
     SessionKeepAlive,
     SessionMessageHeader,
 )
+from aerolog.transport.client.options import LOG
 from aerolog.transport.client.publication import Publication
 from aerolog.transport.client.status import OfferStatus
-from aerolog.transport.errors import MessageFormatError
+from aerolog.transport.errors import AerologError, ConfigurationError, MessageFormatError
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +49,7 @@ FRAGMENT_LIMIT: Final = 10
 BATCH_LIMIT: Final = 4096
 #: A client waits for a new leader so many times the heartbeat timeout that it was told.
 _LEADER_PATIENCE: Final = 2
+_QUIET_NS: Final = 10 * NS_PER_S
 
 
 class ClientState(Enum):
@@ -101,9 +104,11 @@ class ClusterSession:
         self._offers: SessionOffers | None = None
         self.last_result: int | OfferStatus = 0
         self._egress = EgressReader(subscription, self.session_id)
-        self._admin: dict[int, AdminResponse] = {}
+        self._answers: dict[int, AdminResponse | None] = {}  # to requests that are under way
         self._pulse: SessionPulse | None = None
         self._next_sign_ns = 0
+        self._last_warning_ns: int | None = None
+        self._unsaid = 0
         self._set_header()
         self._begin_signs()
 
@@ -239,10 +244,6 @@ class ClusterSession:
         """How many pieces of egress were no message of the schema, or for another session."""
         return self._egress.passed_over
 
-    def take_admin_response(self, correlation_id: int) -> AdminResponse | None:
-        """The answer to an admin request, None while there is none."""
-        return self._admin.pop(correlation_id, None)
-
     def _on_event(self, event: bytes) -> None:
         try:
             message = SCHEMA.decode(event)
@@ -259,8 +260,10 @@ class ClusterSession:
                     self._options.on_session_event(message)
             case NewLeaderEvent():
                 self._on_new_leader(message)
-            case AdminResponse():
-                self._admin[message.correlation_id] = message
+            case AdminResponse() if message.correlation_id in self._answers:
+                self._answers[message.correlation_id] = message
+            case _:
+                self._egress.passed_over += 1
 
     # -- another leader --------------------------------------------------------------------------
 
@@ -273,28 +276,60 @@ class ClusterSession:
     def _on_new_leader(self, event: NewLeaderEvent) -> None:
         if event.leadership_term_id < self.leadership_term_id:
             return
+        try:
+            endpoints = self._endpoints_after(event)
+        except ConfigurationError as error:
+            self._warn(f"a NewLeaderEvent is passed over: {error}")
+            self._egress.passed_over += 1
+            return
         if self.state is ClientState.CONNECTED:
             self._await_leader()
         self.leadership_term_id = event.leadership_term_id
         self.leader_member_id = event.leader_member_id
         self._set_header()
-        self.endpoints = parse_endpoints(event.ingress_endpoints) or self.endpoints
+        self.endpoints = endpoints
         self.publication.close()
         self._drop_ingress()
         self._ingress = IngressPublications(self._aeron, self._options)
-        leader = self.endpoints.get(event.leader_member_id)
-        has_endpoints = bool(self._options.ingress_endpoints) and leader is not None
-        self._ingress.add({event.leader_member_id: leader} if has_endpoints else {})  # type: ignore[dict-item]
+        leader = event.leader_member_id
+        self._ingress.add({leader: endpoints[leader]} if endpoints else {})
         self.state = ClientState.AWAIT_NEW_LEADER_CONNECTION
         self._deadline_ns = self._options.clock.now_ns() + self._options.message_timeout_ns
         if self._options.on_new_leader is not None:
             self._options.on_new_leader(event)
 
+    def _endpoints_after(self, event: NewLeaderEvent) -> dict[int, str]:
+        """The members' endpoints, those of the new leader among them; none for other ingress.
+
+        Raises:
+            ConfigurationError: the event's text cannot be read, or lacks the leader.
+        """
+        if not self._options.ingress_endpoints:
+            return {}
+        text = event.ingress_endpoints
+        endpoints = parse_endpoints(text) if text else self.endpoints
+        if event.leader_member_id not in endpoints:
+            raise ConfigurationError(
+                f"ingress endpoints {text!r:.200} lack the leader, member {event.leader_member_id}"
+            )
+        return endpoints
+
+    def _warn(self, text: str) -> None:
+        """Log a warning, one in ten seconds at most, since anybody may publish to the egress."""
+        now_ns = self._options.clock.now_ns()
+        if self._last_warning_ns is not None and now_ns - self._last_warning_ns < _QUIET_NS:
+            self._unsaid += 1
+            return
+        more = f" (and {self._unsaid} warnings before)" if self._unsaid else ""
+        self._last_warning_ns, self._unsaid = now_ns, 0
+        LOG.warning("session %d: %s%s", self.session_id, text, more)
+
     def _follow(self) -> int:
         """Go on as soon as the new leader's ingress is connected; end when it is too late."""
         if self.state is ClientState.CLOSED:
             return 0
-        if self._ingress is not None and (found := self._ingress.connected()) is not None:
+        if (found := self._new_ingress()) is not None:
+            assert self._ingress is not None
             self.publication = self._ingress.keep(found[0])
             self._offers = None
             self._ingress = None
@@ -305,6 +340,18 @@ class ClusterSession:
             self.end(f"no leader came: {self.state.value} for too long")
             return 1
         return 0
+
+    def _new_ingress(self) -> tuple[int, Ingress] | None:
+        """The new leader's ingress once it is connected; one that is refused is given up."""
+        if self._ingress is None:
+            return None
+        try:
+            return self._ingress.connected()
+        except AerologError as error:
+            self._warn(f"there is no way to member {self.leader_member_id}, the leader: {error}")
+            self._drop_ingress()
+            self._await_leader()
+            return None
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -390,17 +437,21 @@ class ClusterSession:
         """Send an admin request and wait for its answer."""
         encoded = request.encode()
         sent = False
-        while True:
-            self.check_open()
-            if not sent and self.state is ClientState.CONNECTED:
-                sent = self.publication.offer(encoded) > 0
-            work = self.poll()
-            answer = self.take_admin_response(request.correlation_id)
-            if answer is not None:
-                return answer
-            if self._options.clock.now_ns() > deadline_ns:
-                raise TimeoutError(
-                    f"no answer to admin request {request.request_type.name} within"
-                    f" {self._options.message_timeout} s"
-                )
-            yield work
+        self._answers[request.correlation_id] = None
+        try:
+            while True:
+                self.check_open()
+                if not sent and self.state is ClientState.CONNECTED:
+                    sent = self.publication.offer(encoded) > 0
+                work = self.poll()
+                answer = self._answers[request.correlation_id]
+                if answer is not None:
+                    return answer
+                if self._options.clock.now_ns() > deadline_ns:
+                    raise TimeoutError(
+                        f"no answer to admin request {request.request_type.name} within"
+                        f" {self._options.message_timeout} s"
+                    )
+                yield work
+        finally:
+            del self._answers[request.correlation_id]

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import pytest
 from live_archive import aeron_home, until
 
 from aerolog.cluster.client import AeronCluster
@@ -24,7 +25,7 @@ from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver import MediaDriver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Self
 
     from aerolog.transport.client.publication import ExclusivePublication
@@ -40,6 +41,7 @@ SETTINGS = (
     "aeron.publication.linger.timeout=100ms",
     "aeron.ipc.term.buffer.length=64k",
 )
+ANY_PORT = "aeron:udp?endpoint=localhost:0"
 CHANNELS = {"ingress_channel": "aeron:ipc", "egress_channel": "aeron:ipc"}
 
 
@@ -170,14 +172,42 @@ class ScriptedMember:
 
 @contextmanager
 def scripted_session(
-    aeron: Aeron, *, heartbeat_ns: int = HEARTBEAT_NS, **options: Any
+    aeron: Aeron,
+    *,
+    heartbeat_ns: int = HEARTBEAT_NS,
+    over_udp: bool = False,
+    before: Callable[[ScriptedMember], object] = lambda _: None,
+    **options: Any,
 ) -> Iterator[tuple[AeronCluster, ScriptedMember]]:
-    """A client's session with a member over IPC, both in this process."""
-    with ScriptedMember(aeron, 0, "aeron:ipc") as member:
+    """A client's session with a member over IPC or at an endpoint, both in this process.
+
+    Before the member opens the session it does what ``before`` says.
+    """
+    options = {**CHANNELS, **options}
+    with ScriptedMember(aeron, 0, ANY_PORT if over_udp else "aeron:ipc") as member:
+        if over_udp:
+            until(lambda: member.ingress.resolved_endpoint, "a port", patience_s=10)
+            options["ingress_channel"] = "aeron:udp?term-length=64k"
+            options["ingress_endpoints"] = f"0={member.ingress.resolved_endpoint}"
         with ThreadPoolExecutor(1) as pool:
-            connecting = pool.submit(AeronCluster, aeron, **{**CHANNELS, **options})
+            connecting = pool.submit(AeronCluster, aeron, **options)
             member.await_connect()
+            before(member)
             member.event(EventCode.OK, leader_heartbeat_timeout_ns=heartbeat_ns)
             cluster = connecting.result(10)
         with cluster:
             yield cluster, member
+
+
+@pytest.fixture(scope="module")
+def aeron() -> Iterator[Aeron]:
+    """A client of a driver, for members and the clients that they talk to."""
+    with scripted_aeron() as client:
+        yield client
+
+
+@pytest.fixture
+def session(aeron: Aeron) -> Iterator[tuple[AeronCluster, ScriptedMember]]:
+    """A client and the member that leads."""
+    with scripted_session(aeron) as made:
+        yield made
