@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 from cpython.pythread cimport PyThread_type_lock
 
 from aerolog.transport.concurrent.clock cimport Clock
-from aerolog.transport.concurrent.deputy cimport duty_t
+from aerolog.transport.concurrent.standby_runner cimport duty_t
 from aerolog.transport.memory.broadcast cimport BroadcastReceiver
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
@@ -46,7 +46,7 @@ cdef class Liveness:
     cdef const char* _suffix
     cdef int32_t _suffix_length
     cdef duty_t _duty
-    cdef bint _has_deputy
+    cdef bint _has_standby
     cdef tuple _pulses
     cdef void** _pulse_array              # borrowed from the tuple
     cdef int32_t _pulse_count

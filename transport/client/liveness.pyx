@@ -3,7 +3,7 @@
 A Python program that holds the interpreter lock for a long time must not lose its client. So the
 client's thread stays in ``wait``, which updates the client's heartbeat counter, watches the
 driver's heartbeat, and returns to Python only when there is a message to act on or the client has
-to end (spec client 4). While it waits for the lock then, the deputy gives the heartbeats. One
+to end (spec client 4). While it waits for the lock then, the standby gives the heartbeats. One
 thread at a time may call it, except for ``stop``, ``await_message`` and pulses.
 """
 
@@ -27,7 +27,12 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i64,
 )
 from aerolog.transport.concurrent.clock cimport Clock
-from aerolog.transport.concurrent.deputy cimport appoint, begin_wait, dismiss, end_wait
+from aerolog.transport.concurrent.standby_runner cimport (
+    add_duty,
+    begin_wait,
+    end_wait,
+    remove_duty,
+)
 from aerolog.transport.memory.broadcast cimport BroadcastReceiver
 from aerolog.transport.memory.counters cimport (
     COUNTER_ALLOCATED,
@@ -150,9 +155,9 @@ cdef class Liveness:
             raise MemoryError()
 
     def __dealloc__(self) -> None:
-        if self._has_deputy:
+        if self._has_standby:
             with nogil:
-                dismiss(&self._duty)
+                remove_duty(&self._duty)
         if self._pulse_lock != NULL:
             PyThread_free_lock(self._pulse_lock)
         free(self._pulse_array)
@@ -294,10 +299,10 @@ cdef class Liveness:
         """
         cdef int64_t sleep_ns = idle_ns
         cdef int code = LIVENESS_QUIET
-        if not self._has_deputy:
+        if not self._has_standby:
             self._duty.cycle = run_for
             self._duty.context = <void*> self
-            self._has_deputy = appoint(&self._duty) == 0
+            self._has_standby = add_duty(&self._duty) == 0
         with nogil:
             while code == LIVENESS_QUIET:
                 _sleep(sleep_ns)

@@ -3,8 +3,8 @@
 from libc.stdint cimport int32_t, int64_t
 
 from aerolog.transport.concurrent.clock cimport Clock
-from aerolog.transport.concurrent.deputy cimport duty_t
 from aerolog.transport.concurrent.idle cimport IdleStrategy
+from aerolog.transport.concurrent.standby_runner cimport duty_t
 
 
 cdef class DutyCycleTracker:

@@ -1,8 +1,8 @@
 """Runners, which invoke agents on a thread of their own or when the caller asks.
 
 A runner stays in native code over any number of duty cycles and takes the GIL only when an agent
-has set control_due (docs/decisions/0001). While it waits for the GIL, a deputy runs the duty
-cycles. It stops promptly, because a stop ends the park of its idle strategy.
+has set control_due (docs/decisions/0001). While it waits for the GIL, the standby runner calls
+the duty cycles. It stops promptly, because a stop ends the park of its idle strategy.
 """
 
 import atexit
@@ -22,11 +22,17 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i64,
 )
 from aerolog.transport.concurrent.clock cimport Clock, SystemClock
-from aerolog.transport.concurrent.deputy cimport appoint, begin_wait, dismiss, end_wait, rest
 from aerolog.transport.concurrent.idle cimport (
     BusySpinIdleStrategy,
     CallableIdleStrategy,
     IdleStrategy,
+)
+from aerolog.transport.concurrent.standby_runner cimport (
+    add_duty,
+    begin_wait,
+    end_wait,
+    remove_duty,
+    rest,
 )
 
 from aerolog.transport.concurrent.daemon_thread import DaemonThread
@@ -59,7 +65,7 @@ cdef enum:
     # Longest parks without work in between before a thread rests, and between two rests.
     PARKS_BEFORE_REST = 64
     PARKS_BETWEEN_RESTS = 16
-    # Parks of other lengths cost nothing worth sparing, or less than the deputy's wakes.
+    # Parks of other lengths cost nothing worth sparing, or less than the standby runner's wakes.
     SHORTEST_REST_PARK_NS = 500_000
     LONGEST_REST_PARK_NS = 4_000_000
 
@@ -431,7 +437,7 @@ cdef class AgentRunner(AgentInvoker):
                 self._duty.context = <void*> self
                 # A thread that was put on a processor does its work there.
                 self._may_rest = self.affinity < 0
-                if appoint(&self._duty) < 0:
+                if add_duty(&self._duty) < 0:
                     self._may_rest = False
                     self._report(OSError("no thread for the time in which others hold the GIL"))
                 while not load_acquire_i32(&self._stop):
@@ -446,7 +452,7 @@ cdef class AgentRunner(AgentInvoker):
                         work_count += self._guarded_control()
         finally:
             with nogil:
-                dismiss(&self._duty)
+                remove_duty(&self._duty)
             try:
                 self._close_agents()
             finally:

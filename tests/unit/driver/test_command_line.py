@@ -182,7 +182,7 @@ def test_it_has_no_sockets_and_no_children_and_a_thread_an_agent(run):
     tasks = list((proc / "task").iterdir())
     assert len(tasks) == 5
     assert "".join((task / "children").read_text() for task in tasks) == ""
-    agents = {"driver-conducto", "sender", "receiver", "aerolog-deputy"}
+    agents = {"driver-conducto", "sender", "receiver", "aerolog-standby"}
     # A thread names itself when it begins to run.
     until(lambda: {(task / "comm").read_text().strip() for task in tasks} >= agents)
     process.stop()

@@ -1,12 +1,13 @@
 """A native thread that turns agents whose own thread waits for the interpreter, or rests.
 
 A runner's thread needs the interpreter for its agents' control(). While other Python code holds the
-interpreter's lock for long, the deputy, one thread for all runners of a process, calls their native
-duty cycles: positions move, heartbeats are sent, logs are written. It begins when a thread has
-waited for PATIENCE_NS and gives the turn back when the thread has the interpreter. Duty cycle and
-control() never run at the same time. While nobody waits it costs fifty short wakes a second.
+interpreter's lock for long, the standby runner, one thread for all runners of a process, calls
+their native duty cycles: positions move, heartbeats are sent, logs are written. It begins when a
+thread has waited for PATIENCE_NS and gives the turn back when the thread has the interpreter. Duty
+cycle and control() never run at the same time. While nobody waits it costs fifty short wakes a
+second.
 
-Threads that have had no work for a while rest: where two or more do, the deputy wakes in place of
+Threads that have had no work for a while rest: where two or more do, the standby wakes in place of
 all and looks for work, so that an idle process costs the wakes of one thread. It gives the turn
 back for Python, and where work comes more than once; a wake of the runner takes it back at once.
 """
@@ -37,35 +38,35 @@ cdef extern from *:
     #include <time.h>
     #include <unistd.h>
 
-    static pthread_mutex_t aerolog_deputy_lock = PTHREAD_MUTEX_INITIALIZER;
-    static pthread_cond_t aerolog_deputy_wanted = PTHREAD_COND_INITIALIZER;
-    static int aerolog_deputy_runs;
+    static pthread_mutex_t aerolog_standby_lock = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t aerolog_standby_wanted = PTHREAD_COND_INITIALIZER;
+    static int aerolog_standby_runs;
 
-    static void aerolog_deputy_forget(void);
+    static void aerolog_standby_forget(void);
 
     /* A forked child has neither the thread nor the runners' threads. */
-    static void aerolog_deputy_after_fork(void)
+    static void aerolog_standby_after_fork(void)
     {
         pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
         pthread_cond_t wanted = PTHREAD_COND_INITIALIZER;
-        memcpy(&aerolog_deputy_lock, &lock, sizeof lock);
-        memcpy(&aerolog_deputy_wanted, &wanted, sizeof wanted);
-        aerolog_deputy_runs = 0;
-        aerolog_deputy_forget();
+        memcpy(&aerolog_standby_lock, &lock, sizeof lock);
+        memcpy(&aerolog_standby_wanted, &wanted, sizeof wanted);
+        aerolog_standby_runs = 0;
+        aerolog_standby_forget();
     }
 
     /* Begins the thread, which takes no signals; the lock is held. 0, or an error number. */
-    static int aerolog_deputy_begin(void *(*run)(void *))
+    static int aerolog_standby_begin(void *(*run)(void *))
     {
         static int watches_forks;
         pthread_t thread;
         pthread_attr_t detached;
         sigset_t all, before;
         int failure;
-        if (aerolog_deputy_runs) {
+        if (aerolog_standby_runs) {
             return 0;
         }
-        if (!watches_forks && (failure = pthread_atfork(0, 0, aerolog_deputy_after_fork))) {
+        if (!watches_forks && (failure = pthread_atfork(0, 0, aerolog_standby_after_fork))) {
             return failure;
         }
         watches_forks = 1;
@@ -90,62 +91,62 @@ cdef extern from *:
         pthread_sigmask(SIG_SETMASK, &before, 0);
         pthread_attr_destroy(&detached);
         if (!failure) {
-            aerolog_deputy_runs = 1;
+            aerolog_standby_runs = 1;
     #if defined(__linux__)
-            pthread_setname_np(thread, "aerolog-deputy");
+            pthread_setname_np(thread, "aerolog-standby");
     #endif
         }
         return failure;
     }
 
-    static void aerolog_deputy_enter(void) { pthread_mutex_lock(&aerolog_deputy_lock); }
-    static void aerolog_deputy_leave(void) { pthread_mutex_unlock(&aerolog_deputy_lock); }
-    static void aerolog_deputy_want(void) { pthread_cond_signal(&aerolog_deputy_wanted); }
-    static void aerolog_deputy_await(void)
+    static void aerolog_standby_enter(void) { pthread_mutex_lock(&aerolog_standby_lock); }
+    static void aerolog_standby_leave(void) { pthread_mutex_unlock(&aerolog_standby_lock); }
+    static void aerolog_standby_want(void) { pthread_cond_signal(&aerolog_standby_wanted); }
+    static void aerolog_standby_await(void)
     {
-        pthread_cond_wait(&aerolog_deputy_wanted, &aerolog_deputy_lock);
+        pthread_cond_wait(&aerolog_standby_wanted, &aerolog_standby_lock);
     }
 
-    static long long aerolog_deputy_now(void)
+    static long long aerolog_standby_now(void)
     {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
         return now.tv_sec * 1000000000LL + now.tv_nsec;
     }
 
-    static void aerolog_deputy_sleep(long nanoseconds)
+    static void aerolog_standby_sleep(long nanoseconds)
     {
         struct timespec time = {0, nanoseconds};
         nanosleep(&time, 0);
     }
     """
-    int begin_thread "aerolog_deputy_begin" (void* (*run)(void*) noexcept nogil) noexcept nogil
-    void enter "aerolog_deputy_enter" () noexcept nogil
-    void leave "aerolog_deputy_leave" () noexcept nogil
-    void want "aerolog_deputy_want" () noexcept nogil
-    void await_duty "aerolog_deputy_await" () noexcept nogil
-    int64_t now "aerolog_deputy_now" () noexcept nogil
-    void sleep_for "aerolog_deputy_sleep" (long nanoseconds) noexcept nogil
+    int begin_thread "aerolog_standby_begin" (void* (*run)(void*) noexcept nogil) noexcept nogil
+    void enter "aerolog_standby_enter" () noexcept nogil
+    void leave "aerolog_standby_leave" () noexcept nogil
+    void want "aerolog_standby_want" () noexcept nogil
+    void await_duty "aerolog_standby_await" () noexcept nogil
+    int64_t now "aerolog_standby_now" () noexcept nogil
+    void sleep_for "aerolog_standby_sleep" (long nanoseconds) noexcept nogil
 
 cdef enum:
     WATCH_NS = 20_000_000       # between two looks at the runners
-    PATIENCE_NS = 20_000_000    # a thread may wait so long before the deputy begins
+    PATIENCE_NS = 20_000_000    # a thread may wait so long before the standby runner begins
     SHORTEST_REST_NS = 50_000   # between two cycles without work, and twice that after each
     LONGEST_REST_NS = 1_000_000
     # For threads that rest.
-    FEWEST_RESTING = 2          # one alone wakes for itself as well as the deputy would
+    FEWEST_RESTING = 2          # one alone wakes for itself as well as the standby runner would
     WORK_WITHIN_NS = 5_000_000  # work that comes again so soon is for the runner's own thread
     STUCK_NS = 50_000_000       # a thread whose cycles have not run for so long takes its turn back
 
 cdef duty_t* duties = NULL
 
 
-cdef void forget "aerolog_deputy_forget" () noexcept nogil:
+cdef void forget "aerolog_standby_forget" () noexcept nogil:
     global duties
     duties = NULL
 
 
-cdef int appoint(duty_t* duty) noexcept nogil:
+cdef int add_duty(duty_t* duty) noexcept nogil:
     global duties
     cdef int failure
     enter()
@@ -159,7 +160,7 @@ cdef int appoint(duty_t* duty) noexcept nogil:
     return -1 if failure else 0
 
 
-cdef void dismiss(duty_t* duty) noexcept nogil:
+cdef void remove_duty(duty_t* duty) noexcept nogil:
     cdef duty_t** place = &duties
     enter()
     while place[0] != NULL and place[0] != duty:
@@ -200,7 +201,7 @@ cdef bint rest(duty_t* duty, IdleStrategy strategy, int64_t park_ns) noexcept no
         cycles = load_acquire_i64(&duty.cycles)
         if not woken:
             woken = strategy.park(STUCK_NS)
-        if woken and cas_i32(&duty.turn, TURN_DEPUTY, TURN_RECALLED):
+        if woken and cas_i32(&duty.turn, TURN_STANDBY, TURN_RECALLED):
             _await_turn(duty)
         elif woken or load_acquire_i64(&duty.cycles) == cycles:
             cas_i32(&duty.turn, TURN_KEPT, TURN_OWN)
@@ -208,7 +209,7 @@ cdef bint rest(duty_t* duty, IdleStrategy strategy, int64_t park_ns) noexcept no
 
 
 cdef bint _has_waited(duty_t* duty) noexcept nogil:
-    """Whether a runner's thread waits, and has done so for long; the deputy has the turn then."""
+    """Whether a runner's thread waits, and has done so for long; the standby has the turn then."""
     cdef int64_t now_ns
     if load_acquire_i32(&duty.turn) != TURN_WAITING:
         return False
@@ -218,7 +219,7 @@ cdef bint _has_waited(duty_t* duty) noexcept nogil:
         duty.seen_ns = now_ns
     if now_ns - duty.seen_ns < PATIENCE_NS:
         return False
-    return cas_i32(&duty.turn, TURN_WAITING, TURN_DEPUTY)
+    return cas_i32(&duty.turn, TURN_WAITING, TURN_STANDBY)
 
 
 cdef int _look_for_work(duty_t* duty) noexcept nogil:
@@ -234,7 +235,7 @@ cdef int _look_for_work(duty_t* duty) noexcept nogil:
     if is_wanted:
         store_release_i32(&duty.turn, TURN_OWN)
         duty.wake(duty.context)
-    elif not cas_i32(&duty.turn, TURN_DEPUTY, TURN_KEPT):
+    elif not cas_i32(&duty.turn, TURN_STANDBY, TURN_KEPT):
         store_release_i32(&duty.turn, TURN_OWN)  # it was recalled meanwhile
     return work_count
 
@@ -262,10 +263,10 @@ cdef void* run(void* unused) noexcept nogil:
         pause_ns = WATCH_NS
         duty = duties
         while duty != NULL:
-            if load_acquire_i32(&duty.turn) == TURN_DEPUTY or _has_waited(duty):
+            if load_acquire_i32(&duty.turn) == TURN_STANDBY or _has_waited(duty):
                 is_acting = True
                 work_count += duty.cycle(duty.context)
-            elif cas_i32(&duty.turn, TURN_KEPT, TURN_DEPUTY):
+            elif cas_i32(&duty.turn, TURN_KEPT, TURN_STANDBY):
                 kept += 1
                 if _look_for_work(duty) > 0:
                     pause_ns = min(pause_ns, <int64_t> SHORTEST_REST_NS)

@@ -69,7 +69,7 @@ def test_short_waits_and_long_ones_in_turns_lose_nothing(make_runner):
     assert tracker.max_cycle_time_ns < 1_000_000_000
 
 
-def test_a_forked_process_has_a_deputy_of_its_own(make_runner):
+def test_a_forked_process_has_a_standby_runner_of_its_own(make_runner):
     agent, _ = make_runner()
     wait_for_rounds(agent)
     child = os.fork()
