@@ -328,8 +328,8 @@ def merge_with_a_live_stream(server: Server, stream_id: int) -> None:
             subscription.close()
 
 
-def take_destinations_from_each_other(server: Server, stream_id: int) -> None:
-    """Subscriptions that a publication finds by itself, and destinations that change under way."""
+def find_destinations(server: Server, stream_id: int) -> None:
+    """Subscriptions that a publication finds by itself, and a source that is taken away again."""
     control = f"127.0.0.1:{free_port()}"
     with Aeron(server.aeron_dir, driver_timeout=30) as aeron:
         publication = aeron.add_publication(
@@ -338,18 +338,14 @@ def take_destinations_from_each_other(server: Server, stream_id: int) -> None:
         channel = f"aeron:udp?endpoint=127.0.0.1:0|control={control}"
         first = aeron.add_subscription(channel, stream_id)
         second = aeron.add_subscription("aeron:udp?control-mode=manual", stream_id)
-        for is_last in (False, True):
-            destination = second.add_destination(channel)
-            for subscription in (first, second):  # each is found in its own time
-                wait_until(
-                    lambda: (publication.offer(bytes(3000)), subscription.poll_messages())[1],  # noqa: B023
-                    "a message",
-                )
-            if not is_last:
-                destination.remove()
-                first.close()
-                first = aeron.add_subscription(channel, stream_id)
-                first.wait_connected(30)
+        source = second.add_destination(channel)
+        for subscription in (first, second):  # each is found in its own time
+            wait_until(
+                lambda: (publication.offer(bytes(3000)), subscription.poll_messages())[1],  # noqa: B023
+                "a message",
+            )
+        source.remove()
+        first.close()
 
 
 def move_segments(server: Server, stream_id: int) -> None:
@@ -399,7 +395,7 @@ def churn(server: Server, number: int, clients: int) -> None:
         ask_and_answer(server, stream_id + 5000)
         join_a_live_stream(server, stream_id + 6000)
         merge_with_a_live_stream(server, stream_id + 7000)
-        take_destinations_from_each_other(server, stream_id + 8000)
+        find_destinations(server, stream_id + 8000)
         move_segments(server, stream_id + 9000)
     be_killed(server, first + 9500)
 
