@@ -43,23 +43,29 @@ def said_within(seconds: float, *arguments: object) -> tuple[int, str]:
     Returns:
         Its exit code, 130 for one that ended with the interrupt, and its standard error.
     """
-    runs = True
+    ended = threading.Event()
 
     def interrupt(_number: int, _frame: object) -> None:
-        if runs:
+        if not ended.is_set():
             raise KeyboardInterrupt
 
+    def person() -> None:
+        patience_s = seconds
+        while not ended.wait(patience_s):
+            os.kill(os.getpid(), signal.SIGINT)
+            # Once may not do: a callback of the collector's swallows what it is interrupted with.
+            patience_s = 5.0
+
     before = signal.signal(signal.SIGINT, interrupt)
-    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    interrupting = threading.Thread(target=person)
+    interrupting.start()
     try:
         return said(*arguments)
     except KeyboardInterrupt:  # before the command had begun, or behind its end
         return EXIT_INTERRUPTED, ""
     finally:
-        runs = False
-        timer.cancel()
-        timer.join()
+        ended.set()
+        interrupting.join()
         signal.signal(signal.SIGINT, before)
 
 
