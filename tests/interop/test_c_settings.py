@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peer.c_build import STANDARD, c_programs
+from peer.c_build import CRATES, STANDARD, c_programs
 from peer.lifetimes import c_reference
 from peer.servers import Server
 from peer.streams import Receipt, checked_messages, free_port, transfer, wait_until
@@ -21,6 +21,8 @@ from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 pytestmark = pytest.mark.interop
+LATER = [pytest.param(f"c-{version}", marks=pytest.mark.slow) for version in list(CRATES)[1:]]
+DRIVERS = ["ours", "c", *LATER]
 Run = Callable[..., tuple[Server, Aeron]]
 NEIGHBORS, CACHE, BOOTSTRAP, NAME_ENTRY = 15, 16, 21, 2001
 IMAGES_REJECTED, CYCLE_TIME, CYCLES_EXCEEDED = 42, 26, 27
@@ -41,7 +43,7 @@ def gossip(interface: str, neighbors: str) -> dict[str, str]:
     }
 
 
-@pytest.fixture(params=["ours", "c"])
+@pytest.fixture(params=DRIVERS)
 def run(request, start_server, our_client) -> Run:
     """``run(AERON_X=value, ...)``: a driver with that in its environment, and a client on it."""
 
