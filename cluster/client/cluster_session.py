@@ -275,6 +275,7 @@ class ClusterSession:
 
     def _on_new_leader(self, event: NewLeaderEvent) -> None:
         if event.leadership_term_id < self.leadership_term_id:
+            self._egress.passed_over += 1
             return
         try:
             endpoints = self._endpoints_after(event)
