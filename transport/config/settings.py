@@ -216,6 +216,10 @@ def _parse(prop: Property[Any], raw: RawValue) -> Any:
         return _INFERABLE.get(text, Infer.FALSE)
     if prop.kind is Kind.NAME:
         return _choose(prop, text)
+    if "\0" in text:
+        raise ConfigurationError(
+            f"{prop.name}: {text!r} has a NUL, which is in no path and no name"
+        )
     return text
 
 

@@ -263,3 +263,11 @@ def test_the_process_environment_counts_when_no_properties_are_given(
     monkeypatch.setenv("AERON_TEST_COUNT", "99")
 
     assert Settings(declare.table)[COUNT] == 99
+
+
+def test_a_text_with_a_nul_is_refused_by_name() -> None:
+    """No path has one; the system's own words for it name no property."""
+    with pytest.raises(ConfigurationError, match=r"aeron\.test\.name: 'a\\x00b' has a NUL"):
+        settings(r"-Daeron.test.name=a\u0000b")
+    with pytest.raises(ConfigurationError, match=r"aeron\.test\.name: .* has a NUL"):
+        settings(test_name="a\0b")
