@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from aerolog.archive.service.main import run_service, say_ready
 from aerolog.cluster.module.clustered_driver import ClusteredMediaDriver
 from aerolog.cluster.module.consensus_module import ConsensusModule
-from aerolog.cluster.module.properties import ModuleConfig
+from aerolog.cluster.module.properties import PROPERTIES, ModuleConfig
+from aerolog.transport.config import Settings
+from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,4 +66,9 @@ def main_clustered_driver(argv: Sequence[str]) -> int:
 
 
 def _check(properties: Properties) -> None:
-    ModuleConfig(properties)
+    try:
+        ModuleConfig(properties)
+    except ConfigurationError:
+        # What is missing may be there under a name that is not known.
+        Settings(PROPERTIES, properties).report()
+        raise

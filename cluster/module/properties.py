@@ -11,7 +11,7 @@ from aerolog.cluster.protocol import ClusterTimeUnit, semantic_version
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
-from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.errors import ChannelUriError, ConfigurationError
 from aerolog.transport.events.properties import CLUSTER_EVENT_PROPERTIES
 from aerolog.transport.time_units import NS_PER_MS as _MS
 from aerolog.transport.time_units import NS_PER_S as _S
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from aerolog.cluster.module.extension import ConsensusModuleExtension
+    from aerolog.transport.config.definition import Property
     from aerolog.transport.config.sources import Properties
 
 _M: Final = 1024 * 1024
@@ -293,24 +294,38 @@ class ModuleConfig:
 
     def _check_channels(self) -> None:
         settings = self.settings
-        log = ChannelUri.parse(settings[LOG_CHANNEL])
+        log = self._channel(LOG_CHANNEL)
         for key in POSITION_KEYS:
             if key in log:
                 raise ConfigurationError(f"logChannel must not contain: {key}")
-        ingress = settings[INGRESS_CHANNEL]
-        if not ingress:
+        if not settings[INGRESS_CHANNEL]:
             raise ConfigurationError("ingressChannel must be specified")
-        ChannelUri.parse(ingress)
         if not settings[REPLICATION_CHANNEL]:
             raise ConfigurationError("replicationChannel must be specified")
-        if not ChannelUri.parse(settings[CONTROL_CHANNEL]).is_ipc:
+        for prop in (
+            INGRESS_CHANNEL,
+            REPLICATION_CHANNEL,
+            CONSENSUS_CHANNEL,
+            SNAPSHOT_CHANNEL,
+            REPLAY_CHANNEL,
+        ):
+            self._channel(prop)
+        if not self._channel(CONTROL_CHANNEL).is_ipc:
             raise ConfigurationError(
                 f"controlChannel must be IPC media: uri={settings[CONTROL_CHANNEL]}"
             )
-        if not ChannelUri.parse(settings[ARCHIVE_CHANNEL]).is_ipc:
+        if not self._channel(ARCHIVE_CHANNEL).is_ipc:
             raise ConfigurationError(
                 f"local archive control must be IPC: uri={settings[ARCHIVE_CHANNEL]}"
             )
+
+    def _channel(self, prop: Property[Any]) -> ChannelUri:
+        try:
+            return ChannelUri.parse(self.settings[prop])
+        except ChannelUriError as error:
+            raise ConfigurationError(
+                f"{prop.name}: {error} ({self.settings.source(prop)})"
+            ) from error
 
 
 def _folder(given: str | None, default: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerolog.archive.client.options import ArchiveClientOptions
@@ -12,7 +13,7 @@ from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
-from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.errors import ChannelUriError, ConfigurationError
 from aerolog.transport.time_units import NS_PER_S
 from aerolog.transport.uri import ChannelUri
 
@@ -116,6 +117,12 @@ ARCHIVE_STREAM: Final = _declare.integer(
 PROPERTIES: Final = (*_declare.table, STRICT)
 
 
+@lru_cache(maxsize=256)
+def _tell(warning: str) -> None:
+    # A command reads its settings more than once.
+    LOG.warning("%s", warning)
+
+
 @dataclass(slots=True, kw_only=True)
 class ServiceContainerOptions:
     """Everything that ``ServiceContainer`` takes, checked; ``of`` reads properties as well.
@@ -182,7 +189,7 @@ class ServiceContainerOptions:
         named = {prop.keyword: prop for prop in PROPERTIES}
         given = {key: options.pop(key) for key in list(options) if key in named}
         settings = Settings(PROPERTIES, properties, given)
-        settings.report(LOG.warning)
+        settings.report(_tell)
         unknown = options.keys() - set(cls.__slots__)
         if unknown:
             raise ConfigurationError(f"unknown option {min(unknown)!r} for a service container")
@@ -203,8 +210,15 @@ class ServiceContainerOptions:
             raise ConfigurationError(
                 f"log_fragment_limit is at least 1, not {self.log_fragment_limit}"
             )
-        for channel in (self.control_channel, self.replay_channel, self.snapshot_channel):
-            ChannelUri.parse(channel)
+        for prop, channel in (
+            (CONTROL_CHANNEL, self.control_channel),
+            (REPLAY_CHANNEL, self.replay_channel),
+            (SNAPSHOT_CHANNEL, self.snapshot_channel),
+        ):
+            try:
+                ChannelUri.parse(channel)
+            except ChannelUriError as error:
+                raise ConfigurationError(f"{prop.name}: {error}") from error
 
     @property
     def name(self) -> str:
