@@ -20,7 +20,7 @@ from aerolog.tools.cluster_tool.node_actions import open_mark
 from aerolog.tools.cluster_tool.raw_cluster_mark import CLUSTER_ERROR, RawClusterMark
 from aerolog.tools.cluster_tool.running_node import REQUESTS, RefusedError, RunningNode
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
-from aerolog.tools.terminal.console import print_json, print_table
+from aerolog.tools.terminal.console import print_json, print_table, remark
 from aerolog.tools.views.cluster_counters import value_name
 from aerolog.transport.config import Declare, Settings, parse_duration_ns
 from aerolog.transport.errors import AerologError, ConfigurationError, DriverTimeoutError
@@ -53,7 +53,9 @@ _MEMBER_COLUMNS: Final = (
 
 
 def _timeout_s() -> float:
-    return Settings(_declare.table)[_TIMEOUT] / NS_PER_S
+    settings = Settings(_declare.table)
+    settings.report(remark)
+    return settings[_TIMEOUT] / NS_PER_S
 
 
 # -- the reference's lines -------------------------------------------------------------------------
@@ -181,7 +183,7 @@ def node_of(folder: str) -> Iterator[RunningNode]:
         how = "ended in good order" if mark.activity_timestamp < 0 else "gives no sign of life"
         raise AerologError(
             f"{folder}: no node runs there: the last one, process {mark.header.pid}, {how}: start"
-            " one, or see aerolog doctor --cluster-dir"
+            f" one, or see aerolog doctor --cluster-dir {folder}"
         )
     try:
         with RunningNode(mark.header, _timeout_s()) as node:
@@ -250,7 +252,7 @@ def list_members(folder: str, arguments: Sequence[str], terminal: Terminal) -> i
         seen = node.members()
     if seen is None:
         raise AerologError(
-            f"{folder}: the consensus module does not answer within {_timeout_s():g} s: see whether"
+            f"{folder}: the consensus module does not answer within {node.timeout_s:g} s: see whether"
             " it works with aerolog doctor --cluster-dir, or wait longer by"
             " AERON_CLUSTER_TOOL_TIMEOUT"
         )

@@ -80,6 +80,11 @@ class RunningNode(Resource):
         header: of the mark file.
         timeout_s: how long the module is given for an answer, seconds.
 
+    Attributes:
+        header: of the mark file.
+        timeout_s: as given.
+        aeron: the client.
+
     Raises:
         DriverTimeoutError: no driver runs in the directory that the mark file names.
     """
@@ -87,7 +92,7 @@ class RunningNode(Resource):
     def __init__(self, header: MarkFileHeader, timeout_s: float) -> None:
         self.header = header
         self.aeron = Aeron(header.aeron_directory, name=CLIENT_NAME, on_error=note_error)
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._counters = self.aeron.conductor.counters
         self._key = counter_types.CLUSTER_KEY.pack(header.cluster_id)
 
@@ -124,7 +129,7 @@ class RunningNode(Resource):
 
     def members(self) -> ClusterMembersExtendedResponse | None:
         """The members as the module knows them; None when it does not answer in time."""
-        header, idle, deadline = self.header, Idle(), Deadline(self._timeout_s)
+        header, idle, deadline = self.header, Idle(), Deadline(self.timeout_s)
         correlation_id = self.aeron.next_correlation_id()
         query = ClusterMembersQuery(correlation_id=correlation_id, extended=BooleanType.TRUE)
         channel = header.control_channel
@@ -164,7 +169,7 @@ class RunningNode(Resource):
         if seen is None:
             raise RefusedError(
                 "Timed out querying cluster.",
-                f"the consensus module does not answer within {self._timeout_s:g} s: see whether it"
+                f"the consensus module does not answer within {self.timeout_s:g} s: see whether it"
                 " works with aerolog doctor",
             )
         prefix = f"Member [{seen.member_id}]: "

@@ -211,6 +211,21 @@ def test_a_node_that_does_not_run_is_not_asked(run: Run, folder: Path, command: 
     code, _, err = run(folder, *command.split())
     assert code == 1
     assert "no node runs there: the last one, process 4242, ended in good order" in err
+    assert f"aerolog doctor --cluster-dir {folder}" in err
+
+
+@pytest.mark.parametrize("form", [(), ("--classic",)], ids=str)
+def test_a_timeout_that_is_none_is_told(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("AERON_CLUSTER_TOOL_TIMEOUT", "5parsecs")
+    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "1")
+    mark = claim(folder, -1)
+    mark.ready()
+    code, _, err = run(*form, folder, "list-members")
+    assert code == 1
+    assert err.count("aeron.cluster.tool.timeout: '5parsecs' is not") == 1
+    assert "AERON_CLUSTER_TOOL_TIMEOUT" in err
 
 
 def test_the_snapshot_is_read_in_the_archives_folder(run: Run, tmp_path: Path) -> None:
