@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from aerolog.archive import protocol as ap
 from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.testing import FakeFileSystem
@@ -12,7 +14,7 @@ from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.clock import ManualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from aerolog.transport.client import ExclusivePublication
 
@@ -198,3 +200,25 @@ class Rig:
         """End everything."""
         self.aeron.close()
         self.both.close()
+
+
+@pytest.fixture
+def make_rig() -> Iterator[Callable[..., Rig]]:
+    """Makes rigs with options of the archive."""
+    made: list[Rig] = []
+
+    def make(**options: object) -> Rig:
+        made.append(Rig(**options))
+        return made[-1]
+
+    yield make
+    for rig in made:
+        rig.close()
+
+
+@pytest.fixture
+def rig(make_rig: Callable[..., Rig]) -> Rig:
+    """A rig with a session that is open."""
+    rig = make_rig()
+    rig.connect()
+    return rig

@@ -5,29 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from archive_rig import Rig
+from archive_rig import Rig, make_rig
 
 from aerolog.archive import protocol as ap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+
+__all__ = ["make_rig"]  # a fixture
 
 STOPPED_STREAM = 71
 LIVE_STREAM = 72
-
-
-@pytest.fixture
-def make_rig() -> Iterator[Callable[..., Rig]]:
-    """Makes rigs with options of the archive."""
-    made: list[Rig] = []
-
-    def make(**options: object) -> Rig:
-        made.append(Rig(**options))
-        return made[-1]
-
-    yield make
-    for rig in made:
-        rig.close()
 
 
 @pytest.fixture

@@ -1,12 +1,10 @@
 """A driver that the test turns by hand, at the time the test says, and a client that sees all."""
 
-import sys
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 
 import pytest
+from driver_bench import MS, RawBench, bench, start
 
 from aerolog.testing import FakeFileSystem, ManualClock
 from aerolog.testing.direct_log import DirectPublication, DirectSubscription
@@ -16,8 +14,7 @@ from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
 
-sys.path.insert(0, str(Path(__file__).parent))
-from raw_bench import MS, RawBench
+__all__ = ["bench", "start"]  # fixtures
 
 S = 1_000_000_000
 
@@ -97,23 +94,7 @@ class Bench(RawBench):
         lengths = self.cnc.header.lengths
         return 128 + lengths.to_driver + lengths.to_clients + lengths.counter_metadata
 
-    def errors(self) -> list[str]:
-        return [seen.text for seen in self.cnc.errors()]
-
 
 @pytest.fixture
-def start(tmp_path) -> Iterator[Callable[..., Bench]]:
-    benches: list[Bench] = []
-
-    def start_bench(**options: object) -> Bench:
-        benches.append(Bench.start(str(tmp_path / f"aeron-{len(benches)}"), **options))
-        return benches[-1]
-
-    yield start_bench
-    for bench in benches:
-        bench.driver.close()
-
-
-@pytest.fixture
-def bench(start) -> Bench:
-    return start()
+def bench_class() -> type[Bench]:
+    return Bench

@@ -1,29 +1,20 @@
 """A driver on a simulated network that the test turns by hand, and senders written by hand."""
 
-import sys
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from random import Random
 
 import pytest
+from driver_bench import THERE, NetworkBench, bench, start
 
-from aerolog.testing import FakeFileSystem, FakeHost, FakeNetwork, ManualClock
-from aerolog.transport.driver import MediaDriver
-from aerolog.transport.memory.counters import CounterSnapshot
 from aerolog.transport.network.port import Address, DatagramPort
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import frame_codec as f
 from aerolog.transport.protocol import responses as r
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "driver"))
-from raw_bench import RawBench
+__all__ = ["bench", "start"]  # fixtures
 
 S = 1_000_000_000
 TERM = 64 * 1024
 STREAM = 7
-HERE = "10.0.0.1"
-THERE = "10.0.0.2"
 ROUNDS = 10_000
 
 OPTIONS = {
@@ -101,39 +92,10 @@ class Source:
         return [frame for frame in frames if kind is None or isinstance(frame, kind)]
 
 
-@dataclass(kw_only=True)
-class Bench(RawBench):
+class Bench(NetworkBench):
     """A driver, the network it is on, and another host."""
 
-    network: FakeNetwork
-    there: FakeHost
-
-    @classmethod
-    def start(cls, directory: str, **options: object) -> "Bench":
-        clock = ManualClock()
-        files = FakeFileSystem()
-        network = FakeNetwork(clock, seed=3)
-        here, there = network.host(HERE, "::1"), network.host(THERE)
-        driver = MediaDriver(
-            directory,
-            clock=clock,
-            file_system=files,
-            network=here,
-            random_source=Random(7),
-            **{**OPTIONS, **options},
-        )
-        return cls(driver=driver, clock=clock, files=files, network=network, there=there)
-
-    def counters(self, type_id: int) -> list[CounterSnapshot]:
-        return [k for k in self.cnc.counters if k.type_id == type_id]
-
-    def counter(self, type_id: int) -> CounterSnapshot:
-        (found,) = self.counters(type_id)
-        return found
-
-    def types(self) -> list[int]:
-        """Types of the counters that are not the driver's own, in the order of their ids."""
-        return [k.type_id for k in self.cnc.counters if k.type_id not in {0, 11}]
+    OPTIONS = OPTIONS
 
     def subscription(
         self, channel: str, stream_id: int = STREAM, **options: int
@@ -164,23 +126,7 @@ class Bench(RawBench):
         self.cnc.counters.set_value(image.position_counter_id, position)
         return self.turn()
 
-    def errors(self) -> list[str]:
-        return [seen.text for seen in self.cnc.errors()]
-
 
 @pytest.fixture
-def start(tmp_path) -> Iterator[Callable[..., Bench]]:
-    benches: list[Bench] = []
-
-    def start_bench(**options: object) -> Bench:
-        benches.append(Bench.start(str(tmp_path / f"aeron-{len(benches)}"), **options))
-        return benches[-1]
-
-    yield start_bench
-    for bench in benches:
-        bench.driver.close()
-
-
-@pytest.fixture
-def bench(start) -> Bench:
-    return start()
+def bench_class() -> type[Bench]:
+    return Bench

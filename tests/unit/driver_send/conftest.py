@@ -1,31 +1,22 @@
 """A driver on a simulated network that the test turns by hand, and receivers written by hand."""
 
-import sys
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from random import Random
 
 import pytest
+from driver_bench import MS, THERE, NetworkBench, bench, start
 
-from aerolog.testing import FakeFileSystem, FakeHost, FakeNetwork, ManualClock
 from aerolog.testing.direct_log import DirectPublication
-from aerolog.transport.driver import MediaDriver
 from aerolog.transport.logbuffer.descriptor import LogBuffers
-from aerolog.transport.memory.counters import CounterSnapshot
 from aerolog.transport.network.port import Address, DatagramPort
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import frame_codec as f
 from aerolog.transport.protocol import responses as r
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "driver"))
-from raw_bench import MS, RawBench
+__all__ = ["bench", "start"]  # fixtures
 
 S = 1_000_000_000
 TERM = 64 * 1024
 STREAM = 7
-HERE = "10.0.0.1"
-THERE = "10.0.0.2"
 PORT = 4000
 CHANNEL = f"aeron:udp?endpoint={THERE}:{PORT}"
 
@@ -89,38 +80,10 @@ class Listener:
         )
 
 
-@dataclass(kw_only=True)
-class Bench(RawBench):
+class Bench(NetworkBench):
     """A driver and two hosts: where it is, and another."""
 
-    here: FakeHost
-    there: FakeHost
-
-    @classmethod
-    def start(cls, directory: str, **options: object) -> "Bench":
-        clock = ManualClock()
-        files = FakeFileSystem()
-        network = FakeNetwork(clock, seed=3)
-        here, there = network.host(HERE, "::1"), network.host(THERE)
-        driver = MediaDriver(
-            directory,
-            clock=clock,
-            file_system=files,
-            random_source=Random(7),
-            **{**OPTIONS, "network": here, **options},
-        )
-        return cls(driver=driver, clock=clock, files=files, here=here, there=there)
-
-    def counters(self, type_id: int) -> list[CounterSnapshot]:
-        return [k for k in self.cnc.counters if k.type_id == type_id]
-
-    def counter(self, type_id: int) -> CounterSnapshot:
-        (found,) = self.counters(type_id)
-        return found
-
-    def types(self) -> list[int]:
-        """Types of the counters that are not the driver's own, in the order of their ids."""
-        return [k.type_id for k in self.cnc.counters if k.type_id not in {0, 11}]
+    OPTIONS = OPTIONS
 
     def publication(
         self, channel: str = CHANNEL, stream_id: int = STREAM, **options: int
@@ -177,23 +140,7 @@ class Bench(RawBench):
         assert counter_id >= 0
         return self.value(counter_id)
 
-    def errors(self) -> list[str]:
-        return [seen.text for seen in self.cnc.errors()]
-
 
 @pytest.fixture
-def start(tmp_path) -> Iterator[Callable[..., Bench]]:
-    benches: list[Bench] = []
-
-    def start_bench(**options: object) -> Bench:
-        benches.append(Bench.start(str(tmp_path / f"aeron-{len(benches)}"), **options))
-        return benches[-1]
-
-    yield start_bench
-    for bench in benches:
-        bench.driver.close()
-
-
-@pytest.fixture
-def bench(start) -> Bench:
-    return start()
+def bench_class() -> type[Bench]:
+    return Bench

@@ -1,19 +1,25 @@
 """A driver that the test turns by hand, at the time the test says, and a client that sees all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from random import Random
+from typing import ClassVar, Self
 
-from aerolog.testing import FakeFileSystem, ManualClock
+import pytest
+
+from aerolog.testing import FakeFileSystem, FakeHost, FakeNetwork, ManualClock
 from aerolog.transport.driver import MediaDriver
 from aerolog.transport.driver.counters.stream_counters import CounterType
 from aerolog.transport.memory.broadcast import BroadcastReceiver
 from aerolog.transport.memory.cnc import CncFile
+from aerolog.transport.memory.counters import CounterSnapshot
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
 
 MS = 1_000_000
 ROUNDS = 10_000
+HERE = "10.0.0.1"
+THERE = "10.0.0.2"
 
 
 @dataclass(kw_only=True)
@@ -104,3 +110,62 @@ class RawBench:
 
     def value(self, counter_id: int) -> int:
         return self.cnc.counters.counter_value(counter_id)
+
+    def counters(self, type_id: int) -> list[CounterSnapshot]:
+        return [k for k in self.cnc.counters if k.type_id == type_id]
+
+    def counter(self, type_id: int) -> CounterSnapshot:
+        (found,) = self.counters(type_id)
+        return found
+
+    def types(self) -> list[int]:
+        """Types of the counters that are not the driver's own, in the order of their ids."""
+        return [k.type_id for k in self.cnc.counters if k.type_id not in {0, 11}]
+
+    def errors(self) -> list[str]:
+        return [seen.text for seen in self.cnc.errors()]
+
+
+@dataclass(kw_only=True)
+class NetworkBench(RawBench):
+    """A driver on a simulated network, and another host there."""
+
+    OPTIONS: ClassVar[dict[str, object]]
+
+    network: FakeNetwork
+    here: FakeHost
+    there: FakeHost
+
+    @classmethod
+    def start(cls, directory: str, **options: object) -> Self:
+        clock = ManualClock()
+        files = FakeFileSystem()
+        network = FakeNetwork(clock, seed=3)
+        here, there = network.host(HERE, "::1"), network.host(THERE)
+        driver = MediaDriver(
+            directory,
+            clock=clock,
+            file_system=files,
+            random_source=Random(7),
+            **{**cls.OPTIONS, "network": here, **options},
+        )
+        return cls(driver=driver, clock=clock, files=files, network=network, here=here, there=there)
+
+
+@pytest.fixture
+def start(bench_class, tmp_path) -> Iterator[Callable[..., RawBench]]:
+    """Starts benches of the class that the folder's tests use."""
+    benches: list[RawBench] = []
+
+    def start_bench(**options: object) -> RawBench:
+        benches.append(bench_class.start(str(tmp_path / f"aeron-{len(benches)}"), **options))
+        return benches[-1]
+
+    yield start_bench
+    for bench in benches:
+        bench.driver.close()
+
+
+@pytest.fixture
+def bench(start) -> RawBench:
+    return start()
