@@ -270,3 +270,21 @@ def test_errors_in_the_log_tell_how_grave_they_are(
         "WARN - space is running low: threshold",
         "ERROR - option conflicts with existing subscription: reliable",
     ]
+
+
+@pytest.mark.parametrize("implementation", ["ours", "reference"])
+def test_the_end_of_its_driver_is_fatal_in_the_log_of_an_archive(
+    start_server: Callable[..., Server], aeron_dir: Path, implementation: str
+) -> None:
+    driver = start_server("ours", "driver", aeron_dir=aeron_dir)
+    properties = {"aeron.driver.timeout": "1000"}
+    archive = start_server(implementation, "archive", aeron_dir=aeron_dir, properties=properties)
+    driver.process.kill()
+    mark_file = archive.archive_dir / "archive-mark.dat"
+    found = wait_until(
+        lambda: re.search(rb"DriverTimeout\w+: (\w+ - )", mark_file.read_bytes()),
+        "an error in the archive's log",
+    )
+    assert found[1] == b"FATAL - "
+    if archive.process.running:  # ours ends by itself
+        archive.process.kill()
