@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from aerolog.catalog.spark.options import parse_options
 from aerolog.catalog.spark.partitions import plan, split_ranges
 from aerolog.catalog.spark.range_rows import RowSource
 from aerolog.catalog.spark.stream_progress import Follower, Limits
+from aerolog.catalog.times import MissingTimesWarning
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.transport.errors import ConfigurationError
 
@@ -62,6 +64,16 @@ def test_rows_have_their_times(archive: Path, reading: Reading) -> None:
     assert times == sorted(times)
     assert times[TERM // FRAME] == moment(250)
     assert table["record_time"].null_count == LENGTH // FRAME
+
+
+def test_a_plan_tells_recordings_whose_rows_have_no_times(archive: Path) -> None:
+    with pytest.warns(MissingTimesWarning) as told:
+        plan(parse_options({"archive": str(archive)}), Bounds())
+    (warning,) = told
+    assert f"recording 1 of {archive} has no time index: " in str(warning.message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MissingTimesWarning)
+        plan(parse_options({"archive": str(archive), "timeSource": "none"}), Bounds())
 
 
 def test_a_range_of_time_plans_its_segments_alone(archive: Path, reading: Reading) -> None:
