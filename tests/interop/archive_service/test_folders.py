@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+
 import peer
 import pytest
+
+from aerolog.testing.recordings import RecordingBuilder
 
 pytestmark = pytest.mark.interop
 
@@ -97,3 +101,29 @@ def test_the_archive_tool_finds_nothing_wrong_after_a_kill(
     verified = peer.archive_tool(folder, "verify", "-a")
     assert f"(recordingId={recording_id}) OK" in verified
     del offering
+
+
+START = 40  # in an entry, behind its header; the stop position follows
+
+
+@pytest.mark.parametrize("implementation", ["ours", "reference"])
+def test_odd_positions_of_an_entry_keep_no_archive_from_starting(
+    start_server, our_archive_client, tmp_path, implementation: str
+) -> None:
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    for _ in range(3):
+        builder = RecordingBuilder()
+        for number in range(100):
+            builder.add(b"%d" % number * 100)
+        builder.write(folder)
+    content = bytearray((folder / "archive.catalog").read_bytes())
+    (length,) = struct.unpack_from("<i", content, 32)
+    struct.pack_into("<qq", content, 32 + (32 + length) + 32 + START, 33, 4097)
+    (folder / "archive.catalog").write_bytes(content)
+    server = start_server(implementation, "archiving-driver", archive_dir=folder)
+    archive = our_archive_client(server.aeron_dir)
+    entries = {one.recording_id: one.start_position for one in archive.recordings()}
+    assert entries == {0: 0, 1: 33, 2: 0}
+    for sound in (0, 2):
+        assert sum(1 for _ in archive.read(sound)) == 100
