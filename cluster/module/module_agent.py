@@ -50,7 +50,7 @@ from aerolog.cluster.protocol import (
     SnapshotMarker,
 )
 from aerolog.transport.client.message import Action
-from aerolog.transport.errors import AerologError, MessageTooLargeError
+from aerolog.transport.errors import AerologError, MessageFormatError, MessageTooLargeError
 from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 from aerolog.transport.uri import ChannelUri
 
@@ -79,6 +79,7 @@ LINGER_NS: Final = 60_000
 SLOW_TICK_NS: Final = 10 * NS_PER_MS
 _FLOW_STEPS: Final = 10
 _INGRESS_LIMIT: Final = 10
+_CONSENSUS_LIMIT: Final = 10
 
 
 class ModuleAgent(SteadyAgent):
@@ -185,6 +186,7 @@ class ModuleAgent(SteadyAgent):
             if self._log is not None and self._module_state is ModuleState.ACTIVE:
                 self._state.timers.advance(self.now())
             work += self._poll_services()
+            work += self._poll_consensus()
             work += self._poll_ingress(now_ns)
             work += self._turn_flow()
             if not self._ended:
@@ -513,6 +515,19 @@ class ModuleAgent(SteadyAgent):
         if toggle.compare_and_set(Toggle.NEUTRAL, Toggle.SNAPSHOT):
             return ""
         return f"Failed to switch ClusterControl to the ToggleState.SNAPSHOT: {toggle.value}"
+
+    # -- members -----------------------------------------------------------------------------------
+
+    def _poll_consensus(self) -> int:
+        """Take what comes from other members and backups, none of which this node has."""
+        work = 0
+        for received in self._consensus.poll_messages(_CONSENSUS_LIMIT):
+            work += 1
+            try:
+                SCHEMA.decode(received.data)
+            except MessageFormatError as error:
+                self._context.reporter.error(error, "consensus message")
+        return work
 
     # -- services ----------------------------------------------------------------------------------
 

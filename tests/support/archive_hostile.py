@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 NUMBERS = {
     "b": [-128, -1, 0, 1, 127],
+    "B": [0, 1, 127, 255],
     "i": [-(2**31), -(2**31) + 1, -2, -1, 0, 1, 31, 32, 65536, 2**30, 2**31 - 1],
     "q": [
         *(-(2**63), -(2**63) + 1, -(2**31), -2, -1, 0, 1, 31, 32, 1056, 4096, 65536, 131072),
@@ -59,6 +60,10 @@ def message_of(
     values = {f.name: value_of(source, f, session_id) for f in (*layout.fixed, *layout.var)}
     if "correlation_id" in values:
         values["correlation_id"] = correlation_id
+    for group in layout.groups:
+        count = source.choice([0, 1, 3])
+        entries = [message_of(source, group.entry, session_id, 0) for _ in range(count)]
+        values[group.name] = tuple(entries)
     return message(**values)
 
 

@@ -114,7 +114,8 @@ class Extension(ConsensusModuleExtension):
     def on_new_leadership_term(self, state: ControlState) -> None:
         facts = state.is_leader, state.leadership_term_id, state.log_recording_id
         self.say("term", *facts, *self.counters())
-        assert state.log_publication is state.log_subscription is None
+        assert state.log_publication is None
+        assert state.log_subscription is None
 
     def on_ingress_message(self, message: ExtensionMessage) -> Action | None:
         assert self.state.log_publication is not None

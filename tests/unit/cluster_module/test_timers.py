@@ -24,7 +24,7 @@ STEPS = st.lists(
 )
 
 
-@pytest.fixture(params=KINDS.values(), ids=KINDS)
+@pytest.fixture(params=KINDS.values(), ids=list(KINDS))
 def timers(request: pytest.FixtureRequest) -> Timers:
     made: Timers = request.param()
     return made
