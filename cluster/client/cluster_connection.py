@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from aerolog._version import __version__
 from aerolog.archive.client.connection import give_up
-from aerolog.cluster.client.cluster_session import ClusterSession
+from aerolog.cluster.client.cluster_session import BATCH_LIMIT, ClusterSession
 from aerolog.cluster.client.ingress import IngressPublications
 from aerolog.cluster.client.options import parse_endpoints
 from aerolog.cluster.errors import ClusterAuthenticationError, ClusterError
@@ -208,13 +208,16 @@ class ClusterConnection:
 
 
 def _egress_messages(subscription: Subscription) -> Iterator[Message]:
-    """Take one message of the egress, so that those of the session stay for it.
+    """Take what has come, one by one, so that the messages of the session stay for it.
 
     Bytes that are no message of the schema are skipped, since anybody may publish there.
     """
-    for received in subscription.poll_messages(1):
+    for _ in range(BATCH_LIMIT):
+        received = subscription.poll_messages(1)
+        if not received:
+            return
         with contextlib.suppress(MessageFormatError):
-            message = SCHEMA.decode(received.data)
+            message = SCHEMA.decode(received[0].data)
             if message is not None:
                 yield message
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 from typing import TYPE_CHECKING
 
 from cluster_script import HEARTBEAT_NS, SESSION_ID, TERM, scripted_session
@@ -178,6 +179,28 @@ def test_a_client_hears_its_messages_and_no_others(
     cluster.send(b"alive")
     assert cluster.state is ClientState.CONNECTED
     assert member.await_text() == (cluster.leadership_term_id, SESSION_ID, b"alive")
+
+
+def test_noise_does_not_delay_what_the_cluster_answers(aeron: Aeron) -> None:
+    """A client pauses between two looks at its egress, and not between two pieces of noise."""
+    pauses: list[int] = []
+    goes_on = threading.Event()
+    goes_on.set()
+
+    def pause(work: int) -> None:
+        pauses.append(work)
+        assert goes_on.wait(10)
+
+    def speak(member: ScriptedMember) -> None:
+        goes_on.clear()
+        for _ in range(300):
+            member.say(b"noise")
+        member.event(EventCode.OK)
+        pauses.clear()
+        goes_on.set()
+
+    with scripted_session(aeron, before=speak, idle=pause):
+        assert len(pauses) < 30
 
 
 @settings(CASES, max_examples=20)

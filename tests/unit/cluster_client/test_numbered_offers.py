@@ -11,6 +11,7 @@ import pytest
 from aerolog.archive.client.caller import AwaitedCaller, WaitingCaller
 from aerolog.cluster.client import (
     AsyncNumberedOffers,
+    ClientState,
     NumberedMessage,
     NumberedOffers,
     SessionClosedError,
@@ -191,6 +192,20 @@ def test_asyncio(cluster: Any) -> None:
 
     assert asyncio.run(run()) == [1, 2, 3, 4, 5, 6]
     assert numbers(cluster.log) == [1, 2, 3, 4, 5, 6]
+
+
+def test_the_end_of_a_block_closes_the_client(session: Any) -> None:
+    cluster, member = session
+    with NumberedOffers(cluster) as offers:
+        number = offers.send(b"bid")
+        term, _, text = member.await_text()
+        assert (term, numbered_message(text)) == (
+            cluster.leadership_term_id,
+            NumberedMessage(offers.sender, number, b"bid"),
+        )
+        member.text(numbered_message(text).answer(b"ok"))
+        assert [answer.payload for answer in offers.answers()] == [b"ok"]
+    assert cluster.state is ClientState.CLOSED
 
 
 @pytest.mark.parametrize("options", [{"window": 0}, {"first_number": 0}])
