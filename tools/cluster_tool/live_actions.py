@@ -252,8 +252,8 @@ def list_members(folder: str, arguments: Sequence[str], terminal: Terminal) -> i
         seen = node.members()
     if seen is None:
         raise AerologError(
-            f"{folder}: the consensus module does not answer within {node.timeout_s:g} s: see whether"
-            " it works with aerolog doctor --cluster-dir, or wait longer by"
+            f"{folder}: the consensus module does not answer within {node.timeout_s:g} s: see"
+            f" whether it works with aerolog doctor --cluster-dir {folder}, or wait longer by"
             " AERON_CLUSTER_TOOL_TIMEOUT"
         )
     if terminal.as_json:
