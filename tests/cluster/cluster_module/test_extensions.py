@@ -266,10 +266,10 @@ def talk(node: Running) -> Iterator[Talk]:
         yield Talk(node, aeron)
 
 
-def live(make: str, folder: Path) -> list[list[str]]:
+def live(makes: tuple[str, ...], folder: Path) -> list[list[str]]:
     """The calls of three starts: afresh, from the log, and from a snapshot with a log behind it."""
     calls = []
-    for number in range(3):
+    for number, make in enumerate(makes):
         home = tempfile.mkdtemp(prefix="aeron-cluster-", dir="/dev/shm")
         with NODES[make](folder, f"{home}/aeron") as node:
             with talk(node) as talking:
@@ -321,20 +321,23 @@ def by_kind(calls: list[str]) -> dict[str, list[str]]:
 
 
 def test_an_extension_is_called_as_by_the_reference(tmp_path: Path, reference: object) -> None:
-    """Ingress of other schemas is its own, its log is replayed, and its snapshot comes back."""
+    """Ingress of other schemas is its own, its log is replayed, and its snapshot comes back.
+
+    Each start is of the other make than the one before, so that each reads what the other wrote.
+    """
     found = {}
-    for make in NODES:
-        (tmp_path / make).mkdir()
-        found[make] = live(make, tmp_path / make)
+    for makes in (("ours", "reference", "ours"), ("reference", "ours", "reference")):
+        (tmp_path / makes[0]).mkdir()
+        found[makes[0]] = live(makes, tmp_path / makes[0])
     first, second, third = found["ours"]
     assert first[0].startswith("call start 0 0 false ")
     assert sum(line.startswith("call log") for line in second) == 4
     assert third[0].startswith("call start 0 0 true ")
     assert third[1] == "call restore count 7"
     assert sum(line.startswith("call log") for line in third) == 2
-    for ours, theirs in zip(found["ours"], found["reference"], strict=True):
-        for kind, lines in by_kind(ours).items():
-            assert "\n".join(lines) == "\n".join(by_kind(theirs)[kind])
+    for one, other in zip(found["ours"], found["reference"], strict=True):
+        for kind, lines in by_kind(one).items():
+            assert "\n".join(lines) == "\n".join(by_kind(other)[kind])
 
 
 @pytest.fixture
