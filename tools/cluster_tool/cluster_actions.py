@@ -21,7 +21,7 @@ COMMANDS: Final[dict[str, Command]] = {
     "recovery-plan": Command(
         "recording_log_actions",
         range(1, 100),
-        "recovery-plan serviceCount archiveDir",
+        "recovery-plan serviceCount [archiveDir]",
         "What the node would start from.",
     ),
     "sort-recording-log": Command(

@@ -31,6 +31,7 @@ from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from aerolog.archive.client import AeronArchive
     from aerolog.cluster.protocol import MarkFileHeader
     from aerolog.tools.archive_tool.actions import Action
     from aerolog.tools.archive_tool.tool_terminal import Terminal
@@ -193,6 +194,23 @@ def node_of(folder: str) -> Iterator[RunningNode]:
             f"{folder}: its driver does not answer: {error}: see aerolog doctor --cluster-dir"
             f" {folder}"
         ) from error
+
+
+@contextmanager
+def archive_of(folder: str, *, classic: bool) -> Iterator[AeronArchive]:
+    """A client of the archive of the node that runs in a folder."""
+    from aerolog.archive.client import AeronArchive
+
+    with (
+        classic_node(folder) if classic else node_of(folder) as node,
+        AeronArchive(
+            node.aeron,
+            request_channel="aeron:ipc",
+            request_stream_id=node.header.archive_stream_id,
+            response_channel="aeron:ipc",
+        ) as client,
+    ):
+        yield client
 
 
 def _request(name: str) -> Action:

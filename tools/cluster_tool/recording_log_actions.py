@@ -59,7 +59,7 @@ def classic_recovery_plan(folder: str, arguments: Sequence[str], terminal: Termi
     """What the node would start from."""
     count = parse_long(arguments[0])
     with classic_log(folder) as log:
-        terminal.line(plan_line(_plan(log, count, _archive_dir(arguments))))
+        terminal.line(plan_line(_plan(log, folder, count, arguments[1:], classic=True)))
     return 0
 
 
@@ -130,7 +130,7 @@ def recovery_plan(folder: str, arguments: Sequence[str], terminal: Terminal) -> 
     if count is None:
         raise typer.BadParameter(f"the number of services is a number, not {arguments[0]!r}")
     with opened(folder) as log:
-        plan = _plan(log, count, _archive_dir(arguments))
+        plan = _plan(log, folder, count, arguments[1:], classic=False)
     row = _plan_row(plan)
     if terminal.as_json:
         print_json(row)
@@ -272,16 +272,17 @@ def opened(folder: str, *, writable: bool = False) -> Iterator[RecordingLog]:
         yield log
 
 
-def _archive_dir(arguments: Sequence[str]) -> str:
-    if len(arguments) < 2:
-        raise AerologError(
-            "recovery-plan reads the log's recording in the folder of the node's archive: give it"
-            " behind the number of services"
-        )
-    return arguments[1]
+def _plan(
+    log: RecordingLog, folder: str, service_count: int, given: Sequence[str], *, classic: bool
+) -> RecoveryPlan:
+    """What a node starts from, by the archive's folder where one is given, else by its archive."""
+    if not given:
+        # Takes long to import, and most commands need no client.
+        from aerolog.tools.cluster_tool.live_actions import archive_of
 
-
-def _plan(log: RecordingLog, service_count: int, archive_dir: str) -> RecoveryPlan:
+        with archive_of(folder, classic=classic) as client:
+            return plan_recovery(log, client.list_recording, service_count)
+    archive_dir = given[0]
     check_folder(archive_dir)
     with CatalogReader.open(archive_dir) as catalog:
 

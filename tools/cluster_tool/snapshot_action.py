@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.protocol import (
@@ -22,7 +21,7 @@ from aerolog.cluster.protocol import (
 from aerolog.tools.archive_tool.actions import EXIT_INVALID
 from aerolog.tools.archive_tool.java_error import ARCHIVE_ERROR, JavaError
 from aerolog.tools.cluster_tool.cluster_texts import message_fields, raw_dump
-from aerolog.tools.cluster_tool.live_actions import classic_node, node_of
+from aerolog.tools.cluster_tool.live_actions import archive_of
 from aerolog.tools.cluster_tool.raw_cluster_mark import CLUSTER_ERROR, RawClusterMark
 from aerolog.tools.cluster_tool.recording_log_actions import classic_log, no_snapshot, opened
 from aerolog.tools.connection.archive_folder import check_folder
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from aerolog.cluster.files import LogEntry
     from aerolog.cluster.protocol import Message
     from aerolog.tools.archive_tool.tool_terminal import Terminal
-    from aerolog.tools.cluster_tool.running_node import RunningNode
 
 #: What the reference calls the messages of a snapshot.
 _NAMES: Final[dict[type[Message], str]] = {
@@ -93,22 +91,13 @@ def parts_of(
             for row in archive.recording(recording_id).messages():
                 yield Part(row.payload, row.term_offset + DATA_HEADER_LENGTH, row.position)
         return
-    with classic_node(folder) if classic else node_of(folder) as node, _archive(node) as client:
+    with archive_of(folder, classic=classic) as client:
         if client.list_recording(recording_id) is None:
             raise ArchiveError(
                 ArchiveErrorCode.UNKNOWN_RECORDING, f"unknown recording id: {recording_id}"
             )
         for message in client.read(recording_id):
             yield Part(message.data, message.term_offset + DATA_HEADER_LENGTH, message.position)
-
-
-def _archive(node: RunningNode) -> AeronArchive:
-    return AeronArchive(
-        node.aeron,
-        request_channel="aeron:ipc",
-        request_stream_id=node.header.archive_stream_id,
-        response_channel="aeron:ipc",
-    )
 
 
 def snapshot_of(parts: Iterable[Part], recording_id: int) -> Iterator[Found]:

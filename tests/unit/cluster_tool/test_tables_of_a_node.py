@@ -143,7 +143,7 @@ def test_the_recovery_plan_reads_the_archives_folder(
     assert plan["log"]["stop_position"] == plan["appended_log_position"] == log.position
     for arguments, problem in (
         (("two", archive), "is a number, not 'two'"),
-        ((2,), "the folder of the node's archive"),
+        ((2,), "no node runs there"),
         ((2, tmp_path / "none"), "there is no such folder"),
     ):
         code, _, err = run(folder, "recovery-plan", *arguments)
