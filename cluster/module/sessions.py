@@ -98,13 +98,13 @@ class Sessions:
             if semantic_version_major(request.version) != semantic_version_major(
                 CLIENT_PROTOCOL_VERSION
             ):
-                session.refuse(
-                    EventCode.ERROR,
+                self._refuse(
+                    session,
                     f"invalid client version {semantic_version_text(request.version)}, cluster is"
                     f" {semantic_version_text(CLIENT_PROTOCOL_VERSION)}",
                 )
             elif len(self._pending) + len(self.open) >= context.config[p.MAX_SESSIONS]:
-                session.refuse(EventCode.ERROR, _LIMIT_TEXT)
+                self._refuse(session, _LIMIT_TEXT)
             else:
                 self._authenticator.on_connect_request(
                     session_id, request.encoded_credentials, context.clock.now_epoch_ms()
@@ -120,6 +120,15 @@ class Sessions:
         self._leaving.append(session)
         if len(self._leaving) > _REFUSALS_MAX:
             self._leaving.pop(0).disconnect()
+
+    def _refuse(self, session: Session, text: str) -> None:
+        """Have a client told why it is not let in, and note that as the reference does."""
+        session.refuse(EventCode.ERROR, text)
+        member_id = self._context.config.member.member_id
+        self._context.reporter.event(
+            f"ERROR {text}, clusterMemberId={member_id}, id={session.session_id}",
+            ("refused client", text == _LIMIT_TEXT),
+        )
 
     def on_challenge_response(self, response: ChallengeResponse, now_ns: int) -> None:
         """Take a client's answer to a challenge."""

@@ -260,3 +260,7 @@ def test_a_flood_of_connects_and_silence(node: Node, session: AeronCluster) -> N
         wait_read(node, publication)
     check_served(node, session)
     assert len(node.counted(SESSION)) == 1
+    # One entry for all clients that were refused for one reason, in the reference's words.
+    for text in ("concurrent session limit", "invalid client version 1.0.0, cluster is 0.3.0"):
+        (entry,) = [each for each in node.errors() if text in each]
+        assert f"WARN - ERROR {text}, clusterMemberId=0, id=" in entry
