@@ -249,7 +249,7 @@ def test_messages_of_any_version_and_term(
     connected(client, members.first, f"0={places[0]}")
     header = struct.Struct("<HHHHqqq").pack(24, 1, 111, version, term, SESSION_ID, 5)
     members.first.say(header, b"text")
-    client.hears("message 5 text")
+    assert client.line() == "message 5 text"
 
 
 def test_bad_egress_is_skipped(client: Client, members: Members, places: list[str]) -> None:
