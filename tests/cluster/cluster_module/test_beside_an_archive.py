@@ -15,6 +15,7 @@ from peer.process import ServerProcess
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.counter_types import ModuleState
 from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.files import ClusterMarkFile
 from aerolog.cluster.module.consensus_module import ConsensusModule
 from aerolog.cluster.service import ServiceContainer
 from aerolog.transport.client import Aeron
@@ -204,3 +205,31 @@ def test_settings_that_cannot_be_used_end_with_2(settings: tuple[str, ...], told
     ):
         pass
     assert "ended with 2" in str(failure.value)
+
+
+def test_snapshots_of_a_node_with_two_containers_of_one_service(
+    tmp_path: Path, aeron_dir: str
+) -> None:
+    """By mistake; the first of the two that acknowledges is taken, and the other is reported."""
+    with archiving_driver(tmp_path, aeron_dir), contextlib.ExitStack() as opened:
+        containers = [
+            opened.enter_context(
+                ServiceContainer(
+                    EchoService(), aeron_dir=aeron_dir, cluster_dir=str(tmp_path / name)
+                )
+            )
+            for name in ("one", "other")
+        ]
+        allowing = "aeron.cluster.authorisation.service.supplier=ALLOW_ALL"
+        module = opened.enter_context(lone_module(tmp_path, aeron_dir, allowing))
+        aeron = opened.enter_context(Aeron(aeron_dir))
+        session = opened.enter_context(
+            AeronCluster(aeron, ingress_channel="aeron:ipc", egress_channel="aeron:ipc")
+        )
+        for _ in range(2):
+            assert answers(session, b"to both", 2) == [b"to both"] * 2
+            session.take_snapshot()
+        assert module.state is ModuleState.ACTIVE
+        assert all(each.is_running for each in containers)
+        with contextlib.closing(ClusterMarkFile.open(tmp_path / "cluster")) as mark_file:
+            assert any("duplicate serviceId=0" in each.text for each in mark_file.errors())
