@@ -6,33 +6,22 @@ import os
 import random
 import shutil
 import threading
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from peer.servers import Server, ServerSpec, start_ours
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 WAIT_S = 60.0
 DRIVER_PROPERTIES = {"aeron.client.liveness.timeout"}
-
-
-def wait_until(condition: Callable[[], Any], what: str, timeout: float = WAIT_S) -> Any:
-    """The first true answer of a condition; fails when there is none in time."""
-    deadline = time.monotonic() + timeout
-    while True:
-        answer = condition()
-        if answer:
-            return answer
-        assert time.monotonic() < deadline, f"not within {timeout} s: {what}"
-        time.sleep(0.001)
 
 
 def seeded_message(seed: int, index: int) -> bytes:

@@ -13,7 +13,8 @@ import pytest
 from peer.c_build import CRATES, STANDARD, c_programs
 from peer.lifetimes import c_reference
 from peer.servers import Server
-from peer.streams import Receipt, checked_messages, free_port, transfer, wait_until
+from peer.streams import Receipt, checked_messages, free_port, transfer
+from waits import wait_until
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import RegistrationError

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from peer.streams import wait_until
+from waits import wait_until
 
 from aerolog.transport.client import CountersReader
 

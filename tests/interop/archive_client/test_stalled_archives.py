@@ -6,7 +6,7 @@ import signal
 
 import peer
 import pytest
-from peer.streams import wait_until
+from waits import wait_until
 
 from aerolog.transport.errors import AeronTimeoutError, BackPressuredError
 

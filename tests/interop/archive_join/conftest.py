@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from peer.lifetimes import make_shm_dir
 from peer.servers import Server, ServerSpec, start
-from peer.streams import Receipt, checked_message, free_port, wait_until
+from peer.streams import Receipt, checked_message, free_port
+from waits import wait_until
 
 from aerolog.archive.client import (
     FROM_START,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from peer.servers import start
-from peer.streams import free_port, wait_until
+from peer.streams import free_port
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive, LiveLeft
 

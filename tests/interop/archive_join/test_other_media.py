@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from peer.streams import free_port, wait_until
+from peer.streams import free_port
+from waits import wait_until
 
 from aerolog.archive.client import LiveJoined, LiveLeft, ReplayStarted
 from aerolog.transport.client import CountersReader

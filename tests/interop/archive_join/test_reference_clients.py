@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from peer.streams import wait_until
+from waits import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from peer.streams import Receipt, wait_until
+from peer.streams import Receipt
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive, ReplayMerge
 from aerolog.archive.client.replay.replay_merge import ReplayMergeState

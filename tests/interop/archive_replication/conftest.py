@@ -6,7 +6,6 @@ import itertools
 import os
 import random
 import shutil
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from peer.servers import Server, ServerSpec, start
 from peer.streams import free_port
+from waits import wait_until
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.client import AeronArchive
@@ -22,7 +22,6 @@ from aerolog.transport.client import Aeron, CountersReader
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-WAIT_S = 30.0
 HOST = "127.0.0.1"
 IPC = "aeron:ipc?term-length=64k"
 TERM_LENGTH = 64 * 1024
@@ -43,17 +42,6 @@ def pair_name(pair: tuple[str, str]) -> str:
 
 
 _numbers = itertools.count(1)
-
-
-def wait_until(condition: Callable[[], Any], what: str, timeout: float = WAIT_S) -> Any:
-    """The first true answer of a condition; fails when there is none in time."""
-    deadline = time.monotonic() + timeout
-    while True:
-        answer = condition()
-        if answer:
-            return answer
-        assert time.monotonic() < deadline, f"not within {timeout} s: {what}"
-        time.sleep(0.002)
 
 
 def frames_on_disk(folder: Path, recording_id: int, start: int, stop: int) -> list[bytes]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import TYPE_CHECKING, Any
 
 import peer
 import pytest
+from waits import wait_until
 
 from aerolog.archive import protocol as ap
 from aerolog.transport.client import Aeron, CountersReader
@@ -20,16 +20,6 @@ WAIT_S = 30.0
 CONTROL_SESSIONS, SESSION_COUNTER = 102, 113
 RESPONSES = 20
 SAMPLE = "io.aeron.samples.archive.SampleAuthenticatorSupplier"
-
-
-def wait_until(condition: Callable[[], Any], what: str) -> Any:
-    deadline = time.monotonic() + WAIT_S
-    while True:
-        answer = condition()
-        if answer:
-            return answer
-        assert time.monotonic() < deadline, f"not within {WAIT_S} s: {what}"
-        time.sleep(0.002)
 
 
 class RawClient:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from peer.streams import wait_until
+from waits import wait_until
 
 from aerolog.archive.credentials import HmacCredentials, PasswordCredentials
 from aerolog.archive.service.security import new_key, set_password

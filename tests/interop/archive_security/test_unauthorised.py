@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import peer
 import pytest
-from peer.streams import wait_until
+from waits import wait_until
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.service.security.rules import REQUESTS

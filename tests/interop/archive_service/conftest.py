@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from peer.servers import Server, ServerSpec, start
+from waits import wait_until
 
 from aerolog.transport.client import CountersReader
 
@@ -18,17 +18,6 @@ if TYPE_CHECKING:
 
 WAIT_S = 30.0
 CHANNEL = "aeron:ipc?term-length=64k"
-
-
-def wait_until(condition: Callable[[], Any], what: str, timeout: float = WAIT_S) -> Any:
-    """The first true answer of a condition; fails when there is none in time."""
-    deadline = time.monotonic() + timeout
-    while True:
-        answer = condition()
-        if answer:
-            return answer
-        assert time.monotonic() < deadline, f"not within {timeout} s: {what}"
-        time.sleep(0.002)
 
 
 @dataclass

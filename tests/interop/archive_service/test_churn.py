@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from holdings import Household
-from peer.streams import free_port, wait_until
+from peer.streams import free_port
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive, PersistentSubscription, ReplayMerge
 from aerolog.transport.client import Aeron, ResponseClient, ResponseServer

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from peer.streams import wait_until
 from prerequisites import PROCESS_NAMESPACE, needs_process_namespace
+from waits import wait_until
 
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 

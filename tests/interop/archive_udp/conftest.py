@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import shutil
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from peer import streams
 from peer.servers import Server, ServerSpec, start
+from waits import wait_until
 
 from aerolog.transport.client import CountersReader
 
@@ -28,17 +28,6 @@ _dirs = itertools.count(1)
 def free_port(host: str = HOST) -> int:
     """A UDP port that nobody has now, and that the kernel gives to nobody."""
     return streams.free_port(host.strip("[]"))
-
-
-def wait_until(condition: Callable[[], Any], what: str, timeout: float = WAIT_S) -> Any:
-    """The first true answer of a condition; fails when there is none in time."""
-    deadline = time.monotonic() + timeout
-    while True:
-        answer = condition()
-        if answer:
-            return answer
-        assert time.monotonic() < deadline, f"not within {timeout} s: {what}"
-        time.sleep(0.002)
 
 
 @dataclass

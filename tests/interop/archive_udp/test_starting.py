@@ -7,7 +7,7 @@ import socket
 from typing import Any
 
 import pytest
-from peer.streams import wait_until
+from waits import wait_until
 
 from aerolog.transport.client import CountersReader
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from waits import wait_until
 
 from aerolog.transport.client import Aeron
 
@@ -78,17 +79,6 @@ def stream(aeron: Aeron, stream_id: int) -> Stream:
 def exclusive_stream(aeron: Aeron, stream_id: int) -> Stream:
     """A connected pair over an exclusive publication."""
     return Stream(aeron, stream_id, exclusive=True)
-
-
-def wait_until(condition: Callable[[], Any], what: str, timeout: float = 30.0) -> Any:
-    """Wait for a condition with a deadline; returns what it gave."""
-    deadline = time.monotonic() + timeout
-    while True:
-        result = condition()
-        if result:
-            return result
-        assert time.monotonic() < deadline, f"waited {timeout} s for {what}"
-        time.sleep(0.001)
 
 
 @pytest.fixture(name="wait_until")

@@ -10,8 +10,8 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from peer.streams import wait_until
 from prerequisites import PROCESS_NAMESPACE, needs_process_namespace
+from waits import wait_until
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.clock import SystemClock

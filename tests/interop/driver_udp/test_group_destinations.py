@@ -1,7 +1,8 @@
 """A group with destinations of its own connects to them on either driver."""
 
 import pytest
-from peer.streams import Receipt, checked_messages, free_port, transfer, wait_until
+from peer.streams import Receipt, checked_messages, free_port, transfer
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from peer.streams import free_port, wait_until
+from peer.streams import free_port
+from waits import wait_until
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import RegistrationError

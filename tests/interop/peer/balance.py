@@ -3,8 +3,9 @@
 import time
 from typing import Any
 
+from waits import wait_until
+
 from peer import counters as types
-from peer.streams import wait_until
 
 FRAME_HEADER = 32
 STABLE_S = 0.01

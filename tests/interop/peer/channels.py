@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from waits import wait_until
+
 from peer import counters as types
-from peer.streams import free_port, wait_until
+from peer.streams import free_port
 
 COUNT = 500
 LOOPBACK = "127.0.0.1"

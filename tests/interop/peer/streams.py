@@ -13,7 +13,6 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-WAIT_S = 30.0
 PAUSE_S = 0.0005
 _HEAD = struct.Struct("<qI")
 # Below are ports that documents and tests name, above those that the kernel gives. Workers that run
@@ -63,15 +62,6 @@ def free_port(host: str = "127.0.0.1") -> int:
                 continue
             return port
     raise AssertionError("no free port left")
-
-
-def wait_until(condition: Callable[[], Any], what: Any, timeout: float = WAIT_S) -> Any:
-    """The first true answer of a condition; fails when there is none in time, naming ``what``."""
-    deadline = time.monotonic() + timeout
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"not within {timeout:g} s: {what}"
-        time.sleep(PAUSE_S)
-    return answer
 
 
 class Receipt:

@@ -4,7 +4,6 @@ All tools look at one path, a link: it leads to a driver's directory, or to a co
 """
 
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from peer.raw_client import RawClient
 from peer.servers import Server, ServerSpec, start
 from peer.streams import free_port
 from peer.tool_runner import ToolRun, ToolRunner
+from waits import wait_until
 
 from aerolog.tools.main import main
 from aerolog.tools.views.driver_view import DriverView
@@ -36,13 +36,6 @@ LOSSY = {
     "aeron.debug.receive.data.loss.seed": "5",
     "aeron.driver.termination.validator": "io.aeron.driver.DefaultAllowTerminationValidator",
 }
-
-
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"still waiting for {what}"
-        time.sleep(0.002)
 
 
 @dataclass

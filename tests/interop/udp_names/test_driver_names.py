@@ -1,7 +1,8 @@
 """Names of our whole driver beside the reference's: gossip both ways, and peers that move."""
 
 import pytest
-from peer.streams import free_port, wait_until
+from peer.streams import free_port
+from waits import wait_until
 
 from aerolog.transport.errors import RegistrationError
 from aerolog.transport.memory.cnc import CncFile

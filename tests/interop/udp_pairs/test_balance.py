@@ -5,7 +5,8 @@ import random
 import pytest
 from peer.balance import PaddedLog, Tally, quiet
 from peer.channels import dynamic, join, manual, multicast, unicast
-from peer.streams import Receipt, checked_messages, transfer, wait_until
+from peer.streams import Receipt, checked_messages, transfer
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 COUNT = 800

@@ -2,7 +2,8 @@
 
 import pytest
 from peer import counters as types
-from peer.streams import Receipt, checked_messages, free_port, transfer, wait_until
+from peer.streams import Receipt, checked_messages, free_port, transfer
+from waits import wait_until
 
 from aerolog.transport.errors import RegistrationError
 

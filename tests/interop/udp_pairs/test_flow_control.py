@@ -2,7 +2,8 @@
 
 import pytest
 from peer import counters as types
-from peer.streams import Receipt, checked_messages, free_port, number_of, transfer, wait_until
+from peer.streams import Receipt, checked_messages, free_port, number_of, transfer
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 TERM = 64 * 1024

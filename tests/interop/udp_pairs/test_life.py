@@ -5,7 +5,8 @@ from bisect import bisect_right
 import pytest
 from peer import counters as types
 from peer.channels import Row, check_rest, join, manual, multicast, unicast
-from peer.streams import Receipt, checked_messages, free_port, transfer, wait_until
+from peer.streams import Receipt, checked_messages, free_port, transfer
+from waits import wait_until
 
 from aerolog.transport.errors import RegistrationError
 

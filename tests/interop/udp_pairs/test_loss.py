@@ -7,7 +7,8 @@ import pytest
 from peer import counters as types
 from peer.balance import Tally, quiet
 from peer.channels import check_rest, dynamic, join, manual, multicast, unicast
-from peer.streams import Receipt, checked_messages, number_of, transfer, wait_until
+from peer.streams import Receipt, checked_messages, number_of, transfer
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 COUNT = 1500

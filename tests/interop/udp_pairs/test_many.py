@@ -7,7 +7,8 @@ import struct
 import pytest
 from peer import counters as types
 from peer.channels import check_rest, join, unicast
-from peer.streams import Receipt, checked_messages, free_port, transfer, wait_until
+from peer.streams import Receipt, checked_messages, free_port, transfer
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 STREAMS = 60

@@ -2,7 +2,8 @@
 
 import pytest
 from peer.channels import dynamic, manual, multicast, unicast
-from peer.streams import free_port, wait_until
+from peer.streams import free_port
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 COUNT = 3000

@@ -1,7 +1,8 @@
 """Either driver dies without a word and is started again; the other one lives on with it."""
 
 import pytest
-from peer.streams import Receipt, checked_messages, free_port, transfer, wait_until
+from peer.streams import Receipt, checked_messages, free_port, transfer
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 TIMEOUTS = {

@@ -3,7 +3,8 @@
 import pytest
 from peer import counters as types
 from peer.channels import check_rest, join, unicast
-from peer.streams import Receipt, checked_messages, free_port, transfer, wait_until
+from peer.streams import Receipt, checked_messages, free_port, transfer
+from waits import wait_until
 
 from aerolog.transport.errors import RegistrationError
 

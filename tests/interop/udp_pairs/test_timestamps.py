@@ -5,7 +5,7 @@ import time
 
 import pytest
 from peer.channels import join, unicast
-from peer.streams import wait_until
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 NEAR_NS = 60 * 1_000_000_000

@@ -3,7 +3,8 @@
 import peer
 import pytest
 from peer.channels import join, unicast
-from peer.streams import Receipt, checked_messages, transfer, wait_until
+from peer.streams import Receipt, checked_messages, transfer
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 

@@ -1,7 +1,8 @@
 """Publications of our driver are received by a Java subscriber on the reference's driver."""
 
 import pytest
-from peer.streams import checked_messages, free_port, number_of, wait_until
+from peer.streams import checked_messages, free_port, number_of
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 

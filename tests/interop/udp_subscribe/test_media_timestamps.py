@@ -5,7 +5,8 @@ import struct
 import time
 
 import pytest
-from peer.streams import free_port, wait_until
+from peer.streams import free_port
+from waits import wait_until
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import RegistrationError

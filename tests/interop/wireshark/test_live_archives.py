@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from datagrams import CapturingNetwork, Tshark, tshark_or_skip, write_pcap
-from peer.streams import free_port, wait_until
+from peer.streams import free_port
+from waits import wait_until
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.client import AeronArchive

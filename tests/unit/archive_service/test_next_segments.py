@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.service import ArchivingMediaDriver
@@ -19,14 +19,6 @@ SEGMENT = 1 << 20
 SECOND = 1_000_000_000
 DEADLINE_S = 60.0
 CHANNEL = "aeron:ipc?term-length=64k"
-
-
-def wait_until(condition, what: str):
-    deadline = time.monotonic() + DEADLINE_S
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"never: {what}"
-        time.sleep(0.001)
-    return answer
 
 
 def room_of(path: Path) -> int:

@@ -1,9 +1,8 @@
 """Subscriptions on real sockets, with a thread for every agent."""
 
-import time
-
 import pytest
 from peer.streams import free_port
+from waits import wait_until
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver
@@ -11,14 +10,6 @@ from aerolog.transport.driver.counters.stream_counters import CounterType
 
 STREAM = 7
 DEADLINE_S = 60
-
-
-def wait_until(condition, what):
-    deadline = time.monotonic() + DEADLINE_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"still waiting for {what}"
-        time.sleep(0.001)
-    return found
 
 
 @pytest.fixture(params=["DEDICATED", "SHARED"])
