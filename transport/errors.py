@@ -81,6 +81,10 @@ class NoRegularFileError(AerologError, OSError):
     """Where a file belongs is a pipe or a device, which is not opened."""
 
 
+class LogGoneError(AerologError, FileNotFoundError):
+    """A driver that ends, or a stream that ends, has taken away the log that was announced."""
+
+
 class FileFormatError(AerologError, ValueError):
     """A file is truncated, has another version, or is not what its name says."""
 

@@ -121,6 +121,7 @@ class Aeron(Resource):
         Raises:
             RegistrationError: the driver refused it.
             DriverTimeoutError: it did not answer.
+            LogGoneError: it ended when it had answered.
         """
         return self.conductor.await_answer(self.add_publication_async(channel, stream_id), timeout)
 

@@ -7,8 +7,10 @@ of registered resources, and only decides how long a new resource finds the mapp
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
+from aerolog.transport.errors import LogGoneError
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 
 if TYPE_CHECKING:
@@ -27,12 +29,18 @@ class LogTable:
         """Return the mapping of a log, new or shared; ``release`` gives it back.
 
         Raises:
-            FileNotFoundError: the driver has removed the log already.
+            LogGoneError: the driver has removed the log already.
             FileFormatError: the file is not a log.
         """
         entry = self._logs.get(log_id)
         if entry is None:
-            logs = LogBuffers.open(self._file_system.open_mapped(path, writable=True))
+            try:
+                mapped = self._file_system.open_mapped(path, writable=True)
+            except FileNotFoundError as error:
+                raise LogGoneError(
+                    errno.ENOENT, "no log: driver or stream has ended: add the stream anew", path
+                ) from error
+            logs = LogBuffers.open(mapped)
             if self._pre_touch:
                 logs.pre_touch()
             entry = (logs, 0)

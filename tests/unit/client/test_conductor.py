@@ -15,6 +15,7 @@ from aerolog.transport.errors import (
     ConfigurationError,
     DriverTimeoutError,
     FileFormatError,
+    LogGoneError,
     MessageFormatError,
     RegistrationError,
 )
@@ -82,7 +83,7 @@ def test_a_log_that_is_gone_fails_its_add_and_nothing_else(driver, aeron):
         ]
 
     driver.answers[commands.AddPublication] = answer
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(LogGoneError, match="add the stream anew: '/nonexistent'"):
         aeron.add_publication("aeron:ipc", 1)
     driver.turn()
     assert len(driver.asked(commands.RemovePublication)) == 1
@@ -129,7 +130,7 @@ def test_an_image_whose_log_is_gone_is_reported_once(driver, aeron, errors):
     aeron.do_work()
     assert len(errors) == 1
     assert "Failed to map log buffer with registrationId=99, channel=aeron:ipc" in str(errors[0])
-    assert isinstance(errors[0].__cause__, FileNotFoundError)
+    assert isinstance(errors[0].__cause__, LogGoneError)
     assert not aeron.closed
 
 
