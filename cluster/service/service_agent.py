@@ -22,7 +22,6 @@ from aerolog.cluster.protocol import (
     NULL_POSITION,
     NULL_VALUE,
     SCHEMA,
-    SCHEMA_ID,
     CancelTimer,
     CloseReason,
     CloseSession,
@@ -49,7 +48,6 @@ from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.concurrent.agent_runner import AgentTerminated
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.errors import AerologError, MessageFormatError, ResourceClosedError
-from aerolog.transport.protocol.sbe import HEADER
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -192,8 +190,7 @@ class ServiceAgent(LogAgent):
         elif self._next_log is not None:
             work += self._follow(self._next_log)
         if self._requested_ack != NULL_POSITION and self.log_position >= self._requested_ack:
-            self._requested_ack = NULL_POSITION
-            self._acknowledge(NULL_VALUE)
+            self._acknowledge_requested()
         if self._termination_position != NULL_POSITION:
             self._check_termination()
         with self._during("do_background_work"):
@@ -272,6 +269,17 @@ class ServiceAgent(LogAgent):
         )
         self._ack_id += 1
 
+    def _acknowledge_requested(self) -> None:
+        requested, self._requested_ack = self._requested_ack, NULL_POSITION
+        if self.log_position > requested:
+            self.report(
+                ClusterError(
+                    f"invalid ack request: logPosition={self.log_position} > requestedAckPosition="
+                    f"{requested}"
+                )
+            )
+        self._acknowledge(NULL_VALUE)
+
     def _check_termination(self) -> None:
         position = self._termination_position
         if self.log_position < position:
@@ -296,12 +304,12 @@ class ServiceAgent(LogAgent):
     # -- the log ---------------------------------------------------------------------------------
 
     def _follow(self, event: JoinLog) -> int:
-        """Join a log; without it the service cannot go on."""
+        """Join a log. One that cannot be joined is reported: the module may name another one."""
         self._next_log = None
         try:
             self._join(event)
-        except AerologError as error:
-            raise AgentTerminated(f"the log cannot be joined: {error}") from error
+        except (AerologError, ValueError) as error:
+            self.report(error)
         return 1
 
     def _join(self, event: JoinLog) -> None:
@@ -370,15 +378,13 @@ class ServiceAgent(LogAgent):
 
     def on_event(self, data: bytes, position: int) -> None:
         """Process what is no message of a session."""
-        schema_id = HEADER.unpack_from(data)[2]
-        if schema_id != SCHEMA_ID:
-            raise ClusterError(f"expected schemaId={SCHEMA_ID}, actual={schema_id}")
         event = SCHEMA.decode(data)
         if event is None:
             return
-        self.log_position = position
         if isinstance(event, _TIMED):
+            event.check_enums()
             self.time = event.timestamp
+        self.log_position = position
         match event:
             case TimerEvent():
                 self._service.on_timer(event.correlation_id, event.timestamp)
