@@ -5,15 +5,18 @@ from __future__ import annotations
 import io
 import json
 import re
+import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from cluster_echo import EchoService
 from cluster_talk import ECHO_NODES, wait_for
 from peer.cluster_node import our_node
 from peer.tool_runner import ToolRunner
 
 from aerolog.archive.client import AeronArchive
 from aerolog.cluster.files import RecordingLog
+from aerolog.cluster.service import ServiceContainer
 from aerolog.tools.archive_tool.tool_terminal import Terminal
 from aerolog.tools.cluster_tool.classic_cluster_tool import run_classic
 from aerolog.tools.main import main
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from peer.cluster_node import Node
+
+    from aerolog.cluster.service import SnapshotWriter
 
 pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference")]
 
@@ -294,3 +299,51 @@ def test_a_node_that_was_killed(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (told,) = err.splitlines()
         assert "its driver does not answer" in told
         assert f"see aerolog doctor --cluster-dir {folder}" in told
+
+
+class SnapshotService(EchoService):
+    """Waits with its snapshot until it is let go on, and may fail to take it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+        self.fails = False
+
+    def on_take_snapshot(self, snapshot: SnapshotWriter) -> None:
+        assert self.gate.wait(30)
+        if self.fails:
+            raise RuntimeError("no snapshot today")
+        super().on_take_snapshot(snapshot)
+
+
+def test_snapshots_that_take_long_or_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, service = tmp_path / "cluster", SnapshotService()
+    limit = "aerolog.tools.cluster_tool.running_node.DONE_TIMEOUT_S"
+    monkeypatch.setattr(limit, 0.2)
+    with (
+        our_node(tmp_path) as node,
+        ServiceContainer(service, aeron_dir=node.aeron_dir, cluster_dir=str(folder)),
+    ):
+        wait_for(lambda: ours(folder, "is-leader").code == 0, "leader")
+        told = "Member [0]: Timed out after 200ms waiting for SNAPSHOT to complete.\n"
+        assert ours(folder, "snapshot") == Said(told, "", 255)
+        assert "state of the consensus module is SNAPSHOT" in ours(folder, "snapshot").out
+        service.gate.set()
+        monkeypatch.setattr(limit, 20.0)
+        wait_for(lambda: len(RecordingLog(folder).latest_snapshot(1)) == 2, "snapshot")
+        wait_for(lambda: ours(folder, "snapshot").code == 0, "end of the snapshot")
+        service.fails = True
+        before = RecordingLog(folder).latest_snapshot()
+        capsys.readouterr()
+        assert main(["cluster-tool", str(folder), "snapshot"]) == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "there is no new snapshot: a service could not take its own" in err
+        assert RecordingLog(folder).latest_snapshot() == before
+        service.gate.clear()
+        monkeypatch.setattr(limit, 0.2)
+        assert main(["cluster-tool", str(folder), "snapshot"]) == 1
+        assert "has not done it within 0.2 s, and may still" in capsys.readouterr().err
+        service.gate.set()
