@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import metadata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import peer
@@ -15,6 +16,7 @@ from peer.cluster_node import free_ports
 from peer.process import ServerProcess
 
 from aerolog.archive.service import ArchivingMediaDriver
+from aerolog.archive.service.security import suppliers
 from aerolog.cluster.client import AeronCluster, SessionClosedError
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import ClusterMarkFile, RecordingLog
@@ -25,6 +27,7 @@ from aerolog.cluster.module import (
     ExtensionMessage,
     ModuleControl,
 )
+from aerolog.cluster.module.extension import extension_of
 from aerolog.cluster.module.properties import ModuleConfig
 from aerolog.cluster.protocol import CloseReason, SessionMessageHeader
 from aerolog.transport.client import Aeron
@@ -430,6 +433,24 @@ def test_an_extension_that_is_none(tmp_path: Path, aeron_dir: str) -> None:
         pass
 
 
-def test_an_extension_by_its_name() -> None:
+class Installed(Extension):
+    """What an entry point names."""
+
+    def __init__(self, settings: ModuleConfig) -> None:
+        super().__init__()
+        self.settings = settings
+
+
+def test_an_extension_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = "aerolog.cluster_extensions"
+    declared = metadata.EntryPoints([metadata.EntryPoint("mine", f"{__name__}:Installed", group)])
+    monkeypatch.setattr(suppliers, "entry_points", declared.select)
+    monkeypatch.setattr("importlib.metadata.entry_points", declared.select)
+    monkeypatch.setattr(metadata.EntryPoint, "load", lambda _: Installed)
+    named = config(consensus_module_extension="mine", service_count=0)
+    found = extension_of(named)
+    assert isinstance(found, Installed)
+    assert found.settings is named
+    assert extension_of(config()) is None
     with pytest.raises(ConfigurationError, match=r"entry point group aerolog\.cluster_extensions"):
         config(consensus_module_extension="com.example.Extension", service_count=0)
