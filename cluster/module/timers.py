@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from aerolog.cluster.module.properties import ModuleConfig
 
 POLL_LIMIT: Final = 20
+#: Deadlines of timers that are gone, which a wheel keeps at most beside as many as it has timers.
+_STALE_MAX: Final = 100
 
 
 class Timers(ABC):
@@ -199,6 +201,9 @@ class WheelTimers(Timers):
         timers[slot] = (deadline, correlation_id)
         self._places[correlation_id] = (deadline, spoke, slot)
         heapq.heappush(self._deadlines, (deadline, correlation_id))
+        if len(self._deadlines) > 2 * len(self._places) + _STALE_MAX:
+            self._deadlines = [(place[0], each) for each, place in self._places.items()]
+            heapq.heapify(self._deadlines)
 
     def cancel(self, correlation_id: int) -> bool:
         """Take a timer back; returns whether there was one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -107,6 +108,21 @@ def test_a_poll_fires_a_few_at_most(timers: Timers) -> None:
     assert [len(each) for each in fired] == [POLL_LIMIT] * 3
     assert {number for each in fired for number in each} == set(range(3 * POLL_LIMIT))
     assert len(timers) == 0
+
+
+def test_timers_that_come_and_go_leave_nothing(timers: Timers) -> None:
+    """Behind one that is due sooner, so that they never come to be the next."""
+    timers.schedule(0, 10)
+    for round_number in range(2):
+        for number in range(1, 10_000):
+            timers.schedule(number % 10 + 1, 1000 + number)
+            timers.cancel(number % 10 + 1)
+        if round_number == 0:  # the first one has made what there is to be made
+            tracemalloc.start()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100_000
+    assert dict(timers) == {0: 10}
 
 
 def test_an_event_in_the_log_before_its_schedule_swallows_that_once(timers: Timers) -> None:
