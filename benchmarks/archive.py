@@ -15,9 +15,9 @@ from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
-from benchmarks.building import native
 from benchmarks.folders import archive_folder
 from benchmarks.java import PEER_NAME, bandwidths
+from benchmarks.native_loops import native
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 
 if TYPE_CHECKING:

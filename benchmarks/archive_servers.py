@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from aerolog.archive.client import AeronArchive
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import AerologError
-from benchmarks.building import CHECKOUT
 from benchmarks.folders import archive_folder
 from benchmarks.java import PEER_NAME, java_command
+from benchmarks.native_loops import CHECKOUT
 from benchmarks.result import BenchmarkFailedError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from benchmarks.building import CHECKOUT
 from benchmarks.folders import archive_folder
+from benchmarks.native_loops import CHECKOUT
 from benchmarks.processor_time import processor_share
 from benchmarks.reference import harness
 from benchmarks.result import BenchmarkFailedError, Result

@@ -9,9 +9,9 @@ import sys
 import tempfile
 
 from aerolog.transport.driver import MediaDriver
-from benchmarks.building import CHECKOUT
 from benchmarks.ipc_threads import c_ipc_throughput, java_ipc_throughput
 from benchmarks.java import PEER_NAME
+from benchmarks.native_loops import CHECKOUT
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 
 TIMEOUT_S = 90

@@ -13,8 +13,8 @@ from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.driver import MediaDriver
 from benchmarks import c_clients
-from benchmarks.building import native
 from benchmarks.java import PEER_NAME, percentiles, throughput
+from benchmarks.native_loops import native
 from benchmarks.result import BenchmarkFailedError, Peer, PeerUnavailableError, Result
 from benchmarks.udp_drivers import C_NAME
 

@@ -15,8 +15,8 @@ from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
 from benchmarks.archive_servers import until
-from benchmarks.building import native
 from benchmarks.folders import archive_folder
+from benchmarks.native_loops import native
 from benchmarks.result import BenchmarkFailedError, Result
 
 CHANNEL: Final = "aeron:ipc"

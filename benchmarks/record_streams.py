@@ -11,7 +11,7 @@ from aerolog.archive.client import AeronArchive
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from benchmarks.archive_servers import JAVA, JAVA_NAME, OURS, archiving, until
-from benchmarks.building import native
+from benchmarks.native_loops import native
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 
 if TYPE_CHECKING:

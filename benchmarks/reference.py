@@ -6,7 +6,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING
 
-from benchmarks.building import CHECKOUT
+from benchmarks.native_loops import CHECKOUT
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -19,8 +19,8 @@ from aerolog.catalog.arrow.arrow_recording import open_recording
 from aerolog.transport.protocol.fixed_layout import align
 from aerolog.transport.protocol.frame_header import FRAME_HEADER, FRAME_HEADER_STRUCT
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
-from benchmarks.building import native
 from benchmarks.folders import chosen_folder
+from benchmarks.native_loops import native
 from benchmarks.result import BenchmarkFailedError, Result
 
 DATA_BYTES = int(os.environ.get("AEROLOG_BENCH_SCAN_BYTES") or 2 * 1024**3)
@@ -176,5 +176,5 @@ def _copy_once(made: Made) -> float:
     for base in range(0, made.length, SEGMENT_LENGTH):
         paths.append(str(made.folder / segment_file_name(0, base)))
         lengths.append(min(made.length - base, SEGMENT_LENGTH))
-    nanoseconds: int = native("copying").copy_segments(paths, lengths)
+    nanoseconds: int = native("segment_copy").copy_segments(paths, lengths)
     return nanoseconds / 1e9

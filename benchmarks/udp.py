@@ -19,7 +19,7 @@ from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.network.sockets import open_receive_port, open_send_port
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
-from benchmarks.building import native
+from benchmarks.native_loops import native
 from benchmarks.result import BenchmarkFailedError, Peer, PeerUnavailableError, Result
 from benchmarks.udp_drivers import MODES, OURS, PEERS, driver, peer_name
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import AerologError
-from benchmarks.building import CHECKOUT
 from benchmarks.java import PEER_NAME, java_command
+from benchmarks.native_loops import CHECKOUT
 from benchmarks.processor_time import processor_seconds
 from benchmarks.reference import harness
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError
