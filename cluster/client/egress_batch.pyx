@@ -18,7 +18,6 @@ from aerolog.cluster.protocol.session_header cimport (
     SESSION_HEADER_LENGTH,
     SESSION_ID_OFFSET,
     SESSION_MESSAGE,
-    SESSION_MESSAGE_BLOCK,
     TERM_ID_OFFSET,
     TIMESTAMP_OFFSET,
 )
