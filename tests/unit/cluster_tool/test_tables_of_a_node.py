@@ -362,3 +362,16 @@ def test_looking_opens_nothing_for_writing(
     assert opened == [False]
     run(folder, "invalidate-latest-snapshot", "--yes")
     assert opened[1:] == [False, True]
+
+
+@pytest.mark.parametrize("form", [(), ("--classic",)], ids=str)
+@pytest.mark.parametrize("command", ["is-leader", "list-members", "snapshot", "recovery-plan 1"])
+def test_a_mark_file_that_names_no_directory(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...], command: str
+) -> None:
+    """A damaged one: what stands in it goes into no call unchecked."""
+    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "1")
+    claim(folder, -1, aeron_dir="/no\0where").ready()
+    code, out, err = run(*form, folder, *command.split())
+    assert (code, out) == (1, "")
+    assert "where" in err
