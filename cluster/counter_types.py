@@ -17,7 +17,9 @@ RECOVERY_STATE: Final = 204
 SNAPSHOT_COUNT: Final = 205
 ELECTION_STATE: Final = 207
 BACKUP_STATE: Final = 208
+BACKUP_LOG_POSITION: Final = 209
 BACKUP_QUERY_DEADLINE: Final = 210
+BACKUP_ERRORS: Final = 211
 MODULE_ERRORS: Final = 212
 TIMED_OUT_CLIENTS: Final = 213
 INVALID_REQUESTS: Final = 214
@@ -26,6 +28,18 @@ MODULE_MAX_CYCLE: Final = 216
 MODULE_CYCLES_EXCEEDED: Final = 217
 SERVICE_MAX_CYCLE: Final = 218
 SERVICE_CYCLES_EXCEEDED: Final = 219
+STANDBY_STATE: Final = 220
+STANDBY_ERRORS: Final = 221
+STANDBY_HEARTBEAT_RESPONSES: Final = 222
+STANDBY_TOGGLE: Final = 223
+TRANSITION_STATE: Final = 224
+TRANSITION_ERRORS: Final = 226
+STANDBY_MAX_CYCLE: Final = 227
+STANDBY_CYCLES_EXCEEDED: Final = 228
+TRANSITION_MAX_CYCLE: Final = 229
+TRANSITION_CYCLES_EXCEEDED: Final = 230
+STANDBY_SOURCE_MEMBER: Final = 231
+STANDBY_SNAPSHOTS: Final = 232
 NODE_TOGGLE: Final = 233
 MODULE_MAX_SNAPSHOT: Final = 234
 MODULE_SNAPSHOTS_EXCEEDED: Final = 235
@@ -33,6 +47,7 @@ SERVICE_MAX_SNAPSHOT: Final = 236
 SERVICE_SNAPSHOTS_EXCEEDED: Final = 237
 ELECTION_COUNT: Final = 238
 LEADERSHIP_TERM: Final = 239
+BACKUP_SNAPSHOTS_RETRIEVED: Final = 240
 SESSION: Final = 241
 
 #: The keys: cluster id; cluster id and service id; cluster id and session id.
@@ -45,7 +60,7 @@ RECOVERY_KEY: Final = struct.Struct("<qqqii")
 
 #: Types whose key begins with the cluster's id, and those of services, whose id follows.
 OF_CLUSTERS: Final = frozenset(
-    (200, 201, 202, 203, 205, 207, *range(212, 220), *range(233, 240), SESSION)
+    (200, 201, 202, 203, 205, 207, *range(212, 220), *range(232, 240), SESSION)
 )
 OF_SERVICES: Final = frozenset(
     (
@@ -56,6 +71,13 @@ OF_SERVICES: Final = frozenset(
         SERVICE_SNAPSHOTS_EXCEEDED,
     )
 )
+#: Types of a backup of a cluster, of a standby, and of what makes a module of a standby. The keys
+#: of the last two are known from 227 on (spec counters 8).
+OF_BACKUPS: Final = frozenset((*range(208, 212), BACKUP_SNAPSHOTS_RETRIEVED))
+OF_STANDBYS: Final = frozenset((220, 221, 222, 223, 227, 228, 231))
+OF_TRANSITIONS: Final = frozenset((224, 226, 229, 230))
+#: All types whose key begins with the cluster's id.
+WITH_CLUSTER_ID: Final = OF_CLUSTERS | OF_BACKUPS | frozenset(range(227, 232))
 
 
 class ModuleState(IntEnum):

@@ -23,6 +23,12 @@ VALUE_NAMES: Final[Mapping[int, tuple[str, ...]]] = {
         (counter_types.NODE_TOGGLE, counter_types.NodeToggle),
     )
 }
+#: Components beside modules and services -> the types of their counters.
+_COMPONENTS: Final[Mapping[str, frozenset[int]]] = {
+    "backup": counter_types.OF_BACKUPS,
+    "standby": counter_types.OF_STANDBYS,
+    "transition module": counter_types.OF_TRANSITIONS,
+}
 
 
 def value_name(type_id: int, value: int) -> str:
@@ -37,7 +43,7 @@ def cluster_id_of(type_id: int, key: bytes) -> int | None:
         return int(counter_types.RECOVERY_KEY.unpack_from(key)[3])
     return (
         int(counter_types.CLUSTER_KEY.unpack_from(key)[0])
-        if type_id in counter_types.OF_CLUSTERS
+        if type_id in counter_types.WITH_CLUSTER_ID
         else None
     )
 
@@ -58,6 +64,9 @@ def services_awaited(counter: Counter) -> int:
 
 def component_of(type_id: int, key: bytes) -> str:
     """The component that a counter is of, in words."""
+    for name, types in _COMPONENTS.items():
+        if type_id in types:
+            return name
     service_id = service_id_of(type_id, key)
     return "consensus module" if service_id is None else f"service {service_id}"
 

@@ -46,3 +46,22 @@ def test_keys_say_whose_a_counter_is():
     recovery = struct.pack("<qqqii", -1, 0, 0, 9, 2)
     assert seen.cluster_id_of(counter_types.RECOVERY_STATE, recovery) == 9
     assert seen.cluster_id_of(1, KEY) is None
+
+
+@pytest.mark.parametrize(
+    ("type_id", "component", "cluster"),
+    [
+        (counter_types.BACKUP_STATE, "backup", 9),
+        (counter_types.BACKUP_LOG_POSITION, "backup", 9),
+        (counter_types.BACKUP_ERRORS, "backup", 9),
+        (counter_types.BACKUP_SNAPSHOTS_RETRIEVED, "backup", 9),
+        (counter_types.STANDBY_STATE, "standby", None),
+        (counter_types.STANDBY_SOURCE_MEMBER, "standby", 9),
+        (counter_types.TRANSITION_ERRORS, "transition module", None),
+        (counter_types.TRANSITION_MAX_CYCLE, "transition module", 9),
+        (counter_types.STANDBY_SNAPSHOTS, "consensus module", 9),
+    ],
+)
+def test_backups_and_standbys_are_told_apart(type_id, component, cluster):
+    assert seen.component_of(type_id, KEY) == component
+    assert seen.cluster_id_of(type_id, KEY) == cluster
