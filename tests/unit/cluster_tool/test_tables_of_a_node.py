@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from mark_headers import cluster_header
 from node_steps import STEPS, with_ours
 
 from aerolog.cluster.files import ClusterMarkFile, RecordingLog, service_mark_name
@@ -16,7 +17,6 @@ from aerolog.cluster.protocol import (
     ClusterSession,
     ClusterTimeUnit,
     ConsensusModule,
-    MarkFileHeader,
     PendingMessageTracker,
     SessionMessageHeader,
     SnapshotMark,
@@ -52,23 +52,13 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 def claim(folder: Path, service_id: int, aeron_dir: str = "/nowhere") -> ClusterMarkFile:
     kind = ClusterComponentType.CONTAINER if service_id >= 0 else None
-    header = MarkFileHeader(
+    header = cluster_header(
         component_type=kind or ClusterComponentType.CONSENSUS_MODULE,
         start_timestamp=1_700_000_000_000,
         pid=4242,
-        archive_stream_id=10,
-        service_stream_id=104,
-        consensus_module_stream_id=105,
-        ingress_stream_id=101,
-        member_id=0,
         service_id=service_id,
         cluster_id=7,
         aeron_directory=aeron_dir,
-        control_channel="aeron:ipc",
-        ingress_channel="aeron:udp",
-        service_name="",
-        authenticator="",
-        services_cluster_dir="",
     )
     name = service_mark_name(service_id) if kind else None
     return ClusterMarkFile.claim(folder, header, name=name)
