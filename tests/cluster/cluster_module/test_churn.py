@@ -16,7 +16,7 @@ from peer.cluster_node import our_node
 from peer.process import ServerProcess
 
 from aerolog.cluster.client import AeronCluster
-from aerolog.cluster.counter_types import MODULE_STATE, ModuleState
+from aerolog.cluster.counter_types import ELECTION_STATE, ElectionState
 from aerolog.cluster.errors import SessionClosedError
 from aerolog.transport.client import Aeron, CountersReader
 
@@ -56,10 +56,10 @@ time.sleep(60)
 """
 
 
-def is_active(node: Node) -> bool:
+def has_elected(node: Node) -> bool:
     """Whether the module takes sessions."""
-    state = CountersReader(node.aeron_dir).find(type_id=MODULE_STATE)
-    return state is not None and state.value == ModuleState.ACTIVE
+    state = CountersReader(node.aeron_dir).find(type_id=ELECTION_STATE)
+    return state is not None and state.value == ElectionState.CLOSED
 
 
 @contextmanager
@@ -134,13 +134,13 @@ def churn(node: Node, clients: int) -> None:
 @pytest.mark.parametrize(("clients", "rounds"), FORMS)
 def test_churn_leaves_nothing_behind(tmp_path: Path, clients: int, rounds: int) -> None:
     with our_node(tmp_path, *SETTINGS) as node, echo_container(node) as service:
-        wait_for(lambda: is_active(node), "leader")
+        wait_for(lambda: has_elected(node), "leader")
         household = Household(node.aeron_dir, node.process.pid, service.pid)
         churn(node, clients)  # what is made once and kept is made
         before = household.settled()
         for _ in range(rounds):
             churn(node, clients)
         household.check(before, household.settled())
-        known = 3 * clients * (1 + rounds)
+        known = 1003 * clients * (1 + rounds)  # a timer counts a thousand
         with talk(node) as cluster:
             assert answers(cluster, b"count") == [b"count %d" % known]
