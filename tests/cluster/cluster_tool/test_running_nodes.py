@@ -6,6 +6,7 @@ import io
 import json
 import re
 import threading
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -56,10 +57,10 @@ def ours(*arguments: object) -> Said:
     return Said(_NOW.sub("", out.getvalue()), err.getvalue(), code)
 
 
-@pytest.fixture(scope="module")
-def theirs() -> Iterator[Callable[..., Said]]:
-    """The reference's tool, told to wait no longer than ours is."""
-    with ToolRunner({"aeron.cluster.tool.timeout": "5s", "aeron.driver.timeout": "1000"}) as runner:
+@contextmanager
+def reference_tool(**properties: str) -> Iterator[Callable[..., Said]]:
+    """The reference's tool, told to wait for an answer no longer than ours is."""
+    with ToolRunner({"aeron.cluster.tool.timeout": "5s", **properties}) as runner:
 
         def theirs(*arguments: object) -> Said:
             done = runner.run(TOOL, *arguments)
@@ -69,10 +70,15 @@ def theirs() -> Iterator[Callable[..., Said]]:
         yield theirs
 
 
+@pytest.fixture(scope="module")
+def theirs() -> Iterator[Callable[..., Said]]:
+    with reference_tool() as tool:
+        yield tool
+
+
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AERON_CLUSTER_TOOL_TIMEOUT", "5s")
-    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "1000")
 
 
 @pytest.fixture(params=["theirs", "ours"])
@@ -197,9 +203,7 @@ def test_a_node_that_waits_for_its_service(tmp_path: Path, theirs: Callable[...,
 
 @pytest.mark.parametrize("make", sorted(ECHO_NODES))
 @pytest.mark.parametrize("command", ["shutdown", "abort"])
-def test_the_end(
-    tmp_path: Path, speak: Callable[..., Said], make: str, command: str, theirs: Callable[..., Said]
-) -> None:
+def test_the_end(tmp_path: Path, speak: Callable[..., Said], make: str, command: str) -> None:
     folder = tmp_path / "cluster"
     with ECHO_NODES[make](tmp_path):
         wait_for(lambda: ours(folder, "is-leader").code == 0, "leader")
@@ -209,11 +213,18 @@ def test_the_end(
             lambda: json.loads(run_json(folder, "describe"))[0]["activity_timestamp"] == -1, "end"
         )
     assert len(RecordingLog(folder).latest_snapshot(1)) == (2 if command == "shutdown" else 0)
-    # The driver has gone with the node.
-    for asked in ("is-leader", "list-members", "snapshot", "validate-recording-log"):
-        said = ours(folder, asked)
-        assert said == theirs(folder, asked)
-        assert "DriverTimeoutException: FATAL - CnC file not created" in said.err
+
+
+def test_a_node_whose_driver_has_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "500")
+    with our_node(tmp_path):
+        pass
+    with reference_tool(**{"aeron.driver.timeout": "500"}) as theirs:
+        for command in ("is-leader", "list-members", "snapshot", "validate-recording-log"):
+            said = ours(tmp_path / "cluster", command)
+            assert said == theirs(tmp_path / "cluster", command)
+            assert said.code == 1
+            assert "DriverTimeoutException: FATAL - CnC file not created" in said.err
 
 
 def test_folders_without_files(tmp_path: Path, theirs: Callable[..., Said]) -> None:
@@ -229,8 +240,6 @@ def test_folders_without_files(tmp_path: Path, theirs: Callable[..., Said]) -> N
 
 def run_json(folder: Path, *command: str) -> str:
     """The output of the tool's own form."""
-    from contextlib import redirect_stdout
-
     with redirect_stdout(io.StringIO()) as out:
         main(["cluster-tool", str(folder), *command, "--json"])
     return out.getvalue()
@@ -286,13 +295,16 @@ def test_own_forms_of_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert "no node runs there" in capsys.readouterr().err
 
 
-def test_a_node_that_was_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_node_that_was_killed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its driver's last heartbeat is recent at first; then one line tells that it is gone."""
     folder = tmp_path / "cluster"
     with ECHO_NODES["ours"](tmp_path) as node:
         wait_for(lambda: ours(folder, "is-leader").code == 0, "leader")
         capsys.readouterr()
         node.process.kill()
+        monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "1000")
         assert main(["cluster-tool", str(folder), "snapshot"]) == 1
         out, err = capsys.readouterr()
         assert out == ""
