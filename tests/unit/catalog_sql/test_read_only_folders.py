@@ -55,7 +55,7 @@ def test_search_and_sql_answer(synced: Path) -> None:
 
 def test_an_export_warns_once_that_it_is_not_noted(synced: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    exported = on_read_only(synced, "export", "1", "2", "--to", str(out))
+    exported = on_read_only(synced, "export", "1", "2", "--to", str(out), "--time-source", "none")
     assert exported.returncode == 0, exported.stderr
     (warned,) = exported.stderr.splitlines()
     assert warned.startswith(f"the export is not noted in the catalog: {synced} is read-only")

@@ -195,7 +195,7 @@ def test_a_folder_that_the_terminal_cannot_show_is_written_all_the_same(
 ) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "aerolog.tools.main", "export", "0", "--to", tmp_path / name,
-         "--archive-dir", GOLDEN_ARCHIVE],
+         "--archive-dir", GOLDEN_ARCHIVE, "--time-source", "none"],
         capture_output=True,
         timeout=60,
         check=False,
