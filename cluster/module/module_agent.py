@@ -355,6 +355,8 @@ class ModuleAgent(SteadyAgent):
         finally:
             if not context.aeron.closed:
                 recovery.close()
+        if plan.snapshots:
+            context.counters.leadership_term.value = term_id
         return plan.appended_log_position
 
     def _start_extension(self, plan: RecoveryPlan) -> None:

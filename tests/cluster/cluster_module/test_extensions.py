@@ -57,11 +57,11 @@ class Extension(ConsensusModuleExtension):
         self.works = 0
 
     def counters(self) -> list[str]:
-        """What the module has published: state, role, toggle, election state and node toggle."""
+        """What the module has published: states, role, toggles and leadership term."""
         return [
             f"{info.type_id}={info.value}"
             for info in self.control.aeron.counters.infos()
-            if info.type_id in {200, 201, 202, 207, 233}
+            if info.type_id in {200, 201, 202, 207, 233, 239}
         ]
 
     def say(self, *words: object) -> None:

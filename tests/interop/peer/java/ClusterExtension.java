@@ -109,7 +109,7 @@ public final class ClusterExtension implements ConsensusModuleExtension
         final StringBuilder line = new StringBuilder();
         counters.forEach((id, typeId, key, label) ->
         {
-            if (200 <= typeId && typeId <= 202 || 207 == typeId || 233 == typeId)
+            if (200 <= typeId && typeId <= 202 || 207 == typeId || 233 == typeId || 239 == typeId)
             {
                 line.append(' ').append(typeId).append('=').append(counters.getCounterValue(id));
             }
