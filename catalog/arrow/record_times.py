@@ -132,19 +132,25 @@ def warn_of_missing_times(
 ) -> None:
     """Say that rows of a recording have no times, with a `MissingTimesWarning`.
 
+    Those without an index are told once for all of their folder, which may be another archive's
+    and have no index at all.
+
     Args:
         recording_id: the recording's id.
         place: where its folder is, None where only its archive knows.
         problems: what is wrong with its time index, nothing where there is none.
     """
-    where = "" if place is None else f" of {without_secrets(place)}"
+    where = "the archive" if place is None else without_secrets(place)
     folder = "DIR" if place is None or "://" in place else shlex.quote(place)
-    why = f" that can be used ({problems[0]})" if problems else ""
+    if problems:
+        which, one = f"recording {recording_id} of", str(recording_id)
+        what = f"has a time index that cannot be used ({problems[0]})"
+    else:
+        which, one, what = "recordings of", "ID", "have no time index"
     warnings.warn(
-        f"recording {recording_id}{where} has no time index{why}: record_time is null in its rows,"
-        " and a range of time takes all of it or nothing; `aerolog recordings times"
-        f" {recording_id} --archive-dir {folder} --rebuild` makes an index, and the time source"
-        " says where else times are, or none",
+        f"{which} {where} {what}: record_time is null in their rows, and a range of time takes all"
+        f" of one or nothing; `aerolog recordings times {one} --archive-dir {folder} --rebuild`"
+        " makes an index, and the time source says where else times are, or none",
         MissingTimesWarning,
         stacklevel=2,
     )

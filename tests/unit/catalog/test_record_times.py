@@ -63,14 +63,17 @@ def test_a_recording_without_an_index_has_rows_without_times(tmp_path: Path) -> 
     assert set(times(tmp_path)) == {None}
 
 
-def test_rows_without_times_are_told_with_the_recording_and_the_remedy(tmp_path: Path) -> None:
+def test_rows_without_times_are_told_once_for_a_folder_with_the_remedy(tmp_path: Path) -> None:
+    made(tmp_path)
     made(tmp_path)
     with pytest.warns(MissingTimesWarning) as told:
         times(tmp_path)
         times(tmp_path, since=START)
+        with open_recording(tmp_path, 1) as recording:
+            recording.to_arrow()
     text = (
-        f"recording 0 of {tmp_path} has no time index: record_time is null in its rows, and a range"
-        " of time takes all of it or nothing; `aerolog recordings times 0 --archive-dir"
+        f"recordings of {tmp_path} have no time index: record_time is null in their rows, and a"
+        " range of time takes all of one or nothing; `aerolog recordings times ID --archive-dir"
         f" {tmp_path} --rebuild` makes an index, and the time source says where else times are, or"
         " none"
     )
@@ -82,7 +85,8 @@ def test_a_damaged_index_is_told(tmp_path: Path) -> None:
     path = Path(write_time_index(tmp_path, 0, [(START_NS, 0), (START_NS + 5, end)]))
     path.write_bytes(b"\xff" * len(path.read_bytes()))
     with pytest.warns(
-        MissingTimesWarning, match=r"recording 0 of .* has no time index that can be"
+        MissingTimesWarning,
+        match=r"recording 0 of .* has a time index that cannot be used .* times 0 --archive-dir",
     ):
         assert set(times(tmp_path)) == {None}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.testing.recordings import RecordingBuilder
+from aerolog.testing.recordings import RecordingBuilder, write_time_index
 
 PAGE = Path(__file__).parents[3] / "docs" / "catalog" / "decoders.md"
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
@@ -35,7 +35,7 @@ def test_every_program_runs(tmp_path: Path, number: int) -> None:
     builder = RecordingBuilder()
     for message in (b'{"carrier":"UA","delay":7}', b'{"delay":-3}', b"\xff", b'{"delay":"late"}'):
         builder.add(message)
-    builder.write(folder)
+    write_time_index(folder, builder.write(folder), [(1, 0), (2, builder.position)])
     done = subprocess.run(
         [sys.executable, "-c", PROGRAMS[number]],
         cwd=tmp_path,

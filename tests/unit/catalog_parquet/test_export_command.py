@@ -60,7 +60,7 @@ def test_rows_without_times_are_told_once(
     code, _, err = run(capfd, "1", "--to", tmp_path / "out", "--archive-dir", archive)
     assert code == 0
     assert [line.partition(":")[0] for line in err.splitlines()] == ["warning"]
-    assert f"recording 1 of {archive} has no time index: " in err
+    assert f"recordings of {archive} have no time index: " in err
 
 
 def test_decoded_columns_and_rejects(

@@ -31,7 +31,7 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(
     code, out, err = said(capsys, "run", path, "--dry-run")
     assert code == 0
     (warning,) = err.splitlines()
-    assert warning.startswith(f"warning: recording 0 of {home}/archive has no time index: ")
+    assert warning.startswith(f"warning: recordings of {home}/archive have no time index: ")
     assert out.splitlines()[0].split() == [
         *("place", "recording", "stream", "status", "from", "until", "bytes")
     ]

@@ -5,16 +5,13 @@ from __future__ import annotations
 import io
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from aerolog.catalog.index import RecordingCatalog, sync_folder
-from aerolog.testing.recordings import RecordingBuilder
+from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.tools.main import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -324,10 +321,13 @@ def test_a_decoder_that_does_not_exist_is_told(prices: Path, capfd) -> None:
 
 
 def test_recordings_without_times_are_told_once_and_not_all_of_them(tmp_path: Path, capfd) -> None:
-    for _ in range(5):
+    for number in range(7):
         builder = RecordingBuilder(stream_id=10)
-        builder.add(b"a word")
-        builder.write(tmp_path)
+        end = builder.add(b"a word")
+        recording_id = builder.write(tmp_path)
+        if number > 1:
+            path = Path(write_time_index(tmp_path, recording_id, [(1, 0), (2, end)]))
+            path.write_bytes(b"\xff" * len(path.read_bytes()))
     sync = ["catalog", "sync", "--archive-dir", str(tmp_path)]
     assert main(sync) == 0
     capfd.readouterr()
@@ -335,8 +335,10 @@ def test_recordings_without_times_are_told_once_and_not_all_of_them(tmp_path: Pa
     code, _, err = run(capfd, query, "--archive-dir", str(tmp_path))
     lines = err.splitlines()
     assert code == 0
-    assert [re.sub("has no time index.*", "", line) for line in lines] == [
-        *(f"warning: recording {number} of {tmp_path} " for number in range(3)),
-        "warning: 2 more of this kind",
+    assert [re.sub("(has|have) .*", "", line) for line in lines] == [
+        f"warning: recordings of {tmp_path} ",
+        *(f"warning: recording {number} of {tmp_path} " for number in (2, 3)),
+        "warning: 3 more of this kind",
     ]
-    assert f"`aerolog recordings times 0 --archive-dir {tmp_path} --rebuild`" in lines[0]
+    assert f"`aerolog recordings times ID --archive-dir {tmp_path} --rebuild`" in lines[0]
+    assert f"`aerolog recordings times 3 --archive-dir {tmp_path} --rebuild`" in lines[2]

@@ -70,7 +70,7 @@ def test_a_plan_tells_recordings_whose_rows_have_no_times(archive: Path) -> None
     with pytest.warns(MissingTimesWarning) as told:
         plan(parse_options({"archive": str(archive)}), Bounds())
     (warning,) = told
-    assert f"recording 1 of {archive} has no time index: " in str(warning.message)
+    assert f"recordings of {archive} have no time index: " in str(warning.message)
     with warnings.catch_warnings():
         warnings.simplefilter("error", MissingTimesWarning)
         plan(parse_options({"archive": str(archive), "timeSource": "none"}), Bounds())
