@@ -47,9 +47,11 @@ SUITES = {
         6,
         workers=2,
     ),
+    # Commands that are given odd words, and files that are odd or change while they are read.
+    "commands": Suite(("tests/commands",), LOCAL, 4, workers=2),
     "interop": Suite(("tests/interop",), LOCAL, 20, workers=3, needs=(*JDK, "maven")),
     # The samples of the documentation, run against live servers, wait as interop does.
-    "samples": Suite(("tests/pages/test_samples.py",), LOCAL, 8, needs=(*JDK, "maven")),
+    "samples": Suite(("tests/pages/test_samples.py",), LOCAL, 5, needs=(*JDK, "maven")),
     # What the site's first pages show, as a reader would do it.
     "stories": Suite(
         (
@@ -58,7 +60,7 @@ SUITES = {
             "tests/pages/test_time_pages.py",
         ),
         LOCAL,
-        4,
+        3,
         workers=2,
         in_order=True,
     ),
