@@ -39,6 +39,7 @@ ELSEWHERE = {
     "catalog/sql.md": "tests/unit/catalog_sql/test_documented_program.py",
     "cluster/client.md": "tests/cluster/cluster_client/test_sessions.py",
     "cluster/first-service.md": "tests/cluster/cluster_examples/test_first_service.py",
+    "cluster/module.md": "tests/cluster/cluster_module/test_extensions.py",
     "cluster/operations.md": "tests/cluster/cluster_module/test_operations.py",
     "how-to/count-messages-once.md": "tests/cluster/cluster_client/test_counting_once.py",
     "cluster/services.md": "tests/cluster/cluster_service/test_command.py",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import peer
@@ -37,10 +39,10 @@ from aerolog.transport.errors import AeronTimeoutError, ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
 pytestmark = pytest.mark.interop
 SCHEMA_ID = 999
+PAGE = Path(__file__).parents[3] / "docs" / "cluster" / "module.md"
 
 
 class Extension(ConsensusModuleExtension):
@@ -454,3 +456,33 @@ def test_an_extension_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert extension_of(config()) is None
     with pytest.raises(ConfigurationError, match=r"entry point group aerolog\.cluster_extensions"):
         config(consensus_module_extension="com.example.Extension", service_count=0)
+
+
+def test_the_extension_of_the_page_counts_through_log_and_snapshot(
+    tmp_path: Path, aeron_dir: str
+) -> None:
+    shown = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert shown is not None
+    program, _, made = shown[1].partition("\n\nnode = ")
+    options = '{"extension": Counting(), "service_count": 0}'
+    assert made.strip() == f"ClusteredMediaDriver(module_options={options})"
+    names: dict[str, Any] = {}
+    exec(program, names)
+
+    def count_more(start: int, before: int) -> None:
+        counting = names["Counting"]()
+        with (
+            our_node(tmp_path, f"{aeron_dir}-{start}", counting) as node,
+            Aeron(node.aeron_dir) as aeron,
+            aeron.add_exclusive_publication("aeron:ipc", 101) as publication,
+        ):
+            publication.wait_connected(10)
+            for number in range(1, 4):
+                publication.send(b"".join(n.to_bytes(2, "little") for n in (0, 1, SCHEMA_ID, 0)))
+                wait_for(lambda n=number: counting.count == before + n, f"message {number}")
+                if number == 2:
+                    assert "SNAPSHOT applied" in node.tool("snapshot")
+
+    count_more(0, 0)
+    count_more(1, 3)
+    count_more(2, 6)
