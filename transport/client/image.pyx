@@ -180,7 +180,7 @@ cdef class Image(BatchSource):
             try:
                 for i in range(count):
                     before = _start_of(&fragments[i])
-                    position = fragments[i].position
+                    position = self.reader.frame_end = fragments[i].position
                     done += 1
                     message = fragments[i]
                     if assemble:
@@ -197,7 +197,7 @@ cdef class Image(BatchSource):
                     elif action == ACTION_ABORT:
                         if message.is_assembled:
                             self.reader.assembler.cut_back()
-                        position = before
+                        position = self.reader.frame_end = before
                         done -= 1
                         break
                     if action == ACTION_BREAK or self.reader.is_closed():
@@ -239,10 +239,10 @@ cdef class Image(BatchSource):
                         if status == ASSEMBLE_NO_MEMORY:
                             raise MemoryError("no memory to assemble a message")
                         if status == ASSEMBLE_NOTHING:
-                            position = fragments[i].position
+                            position = self.reader.frame_end = fragments[i].position
                             continue
                     messages.append(copy_message(&message))
-                    position = fragments[i].position
+                    position = self.reader.frame_end = fragments[i].position
                     wanted -= 1
                 fragments_taken += count
                 position = next_position
@@ -275,6 +275,8 @@ cdef class Image(BatchSource):
             if Py_REFCNT(view) > 1:
                 release_view(view)
             self.reader.advance(self.reader.position() + block.length)
+            if not block.is_padding:
+                self.reader.frame_end = self.reader.position()
         return block.length
 
     def poll(self, handler, limit=10, *, assemble=True, until=None):
@@ -443,6 +445,7 @@ cdef class Image(BatchSource):
             if not self.reader.is_closed():
                 self._require_valid(position)
                 self.reader.advance(position)
+                self.reader.frame_end = self.reader.position()
         finally:
             self.busy = 0
 
@@ -452,13 +455,23 @@ cdef class Image(BatchSource):
 
         With a message in assembly it is where that begins: the position to read on from elsewhere.
         """
+        if self.reader.assembler.pending_length() < 0:
+            return self.reader.position()
+        return self.delivered_position
+
+    @property
+    def delivered_position(self):
+        """Stream position behind the last whole message that was taken, before any padding.
+
+        Padding at the end of an image need not be the stream's: a driver puts it in place of what a
+        publisher had begun to write when it died.
+        """
         cdef int64_t pending = self.reader.assembler.pending_length()
         cdef int64_t mtu = self.reader.log.mtu
-        cdef int64_t position = self.reader.position()
         if pending < 0:
-            return position
+            return self.reader.frame_end
         # All fragments but the last, which is not there yet, are as long as the mtu.
-        return position - pending // (mtu - DATA_HEADER_LENGTH) * mtu
+        return self.reader.frame_end - pending // (mtu - DATA_HEADER_LENGTH) * mtu
 
     @property
     def initial_term_id(self):

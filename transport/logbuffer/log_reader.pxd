@@ -68,6 +68,7 @@ cdef class LogReader:
     cdef readonly Assembler assembler
     cdef int32_t _closed
     cdef int64_t _final_position    # the position after close; the polling thread writes it
+    cdef int64_t frame_end          # after the last data frame consumed: before padding behind it
     cdef int bind(self, LogBuffers logs, int64_t* position_counter, object counter_owner) except -1
     # The position of the reader; after close it is the one after the last fragment consumed.
     cdef int64_t position(self) noexcept nogil
@@ -134,6 +135,8 @@ cdef class LogReader:
         int64_t* needed,
     ) noexcept nogil
     cdef bint _open(self, int64_t limit_position, cursor_t* cursor) noexcept nogil
+    cdef bint _next(self, cursor_t* cursor, fragment_t* fragment) noexcept nogil
+    cdef void _step_back(self, cursor_t* cursor, const fragment_t* fragment) noexcept nogil
     cdef int _next_message(
         self, cursor_t* cursor, fragment_t* fragment, fragment_t* message
     ) noexcept nogil

@@ -142,6 +142,7 @@ cdef class LogReader:
         self._counter_owner = counter_owner
         self.assembler = Assembler(self.log.max_message_length)
         self._final_position = load_acquire_i64(position_counter)
+        self.frame_end = self._final_position
         return 0
 
     cdef int64_t position(self) noexcept nogil:
@@ -167,6 +168,18 @@ cdef class LogReader:
         return not self.is_closed() and open_cursor(
             self.log, load_plain_i64(self.position_counter), limit_position, cursor
         )
+
+    cdef inline bint _next(self, cursor_t* cursor, fragment_t* fragment) noexcept nogil:
+        if not next_fragment(cursor, fragment):
+            return False
+        self.frame_end = fragment.position
+        return True
+
+    cdef inline void _step_back(
+        self, cursor_t* cursor, const fragment_t* fragment
+    ) noexcept nogil:
+        step_back(cursor, fragment)
+        self.frame_end = cursor_position(cursor)
 
     cdef int32_t scan(
         self,
@@ -196,7 +209,7 @@ cdef class LogReader:
         cdef int taken
         if not self._open(limit_position, &cursor):
             return 0
-        while count < limit and next_fragment(&cursor, &fragment):
+        while count < limit and self._next(&cursor, &fragment):
             count += 1
             if not assemble:
                 handler(context, &fragment)
@@ -205,7 +218,7 @@ cdef class LogReader:
             if taken == ASSEMBLE_MESSAGE:
                 handler(context, &message)
             elif taken == ASSEMBLE_NO_MEMORY:
-                step_back(&cursor, &fragment)
+                self._step_back(&cursor, &fragment)
                 count -= 1
                 break
         self.advance(cursor_position(&cursor))
@@ -225,12 +238,12 @@ cdef class LogReader:
         cdef int taken, action
         if not self._open(limit_position, &cursor):
             return 0
-        while count < limit and next_fragment(&cursor, &fragment):
+        while count < limit and self._next(&cursor, &fragment):
             action = ACTION_CONTINUE
             if assemble:
                 taken = self.assembler.add(&fragment, &message)
                 if taken == ASSEMBLE_NO_MEMORY:
-                    step_back(&cursor, &fragment)
+                    self._step_back(&cursor, &fragment)
                     break
                 if taken == ASSEMBLE_MESSAGE:
                     action = handler(context, &message)
@@ -239,7 +252,7 @@ cdef class LogReader:
             else:
                 action = handler(context, &fragment)
             if action == ACTION_ABORT:
-                step_back(&cursor, &fragment)
+                self._step_back(&cursor, &fragment)
                 break
             count += 1
             if action == ACTION_BREAK:
@@ -304,12 +317,12 @@ cdef class LogReader:
         Returns 0 if there is no whole message yet, and -1 if memory is exhausted.
         """
         cdef int taken
-        while next_fragment(cursor, fragment):
+        while self._next(cursor, fragment):
             taken = self.assembler.add(fragment, message)
             if taken == ASSEMBLE_MESSAGE:
                 return 1
             if taken == ASSEMBLE_NO_MEMORY:
-                step_back(cursor, fragment)
+                self._step_back(cursor, fragment)
                 return -1
         return 0
 
@@ -319,7 +332,7 @@ cdef class LogReader:
         """Put a message back that does not fit the caller's memory; the next call returns it."""
         if message.is_assembled:
             self.assembler.cut_back()
-        step_back(cursor, fragment)
+        self._step_back(cursor, fragment)
 
     cdef int64_t read_records(
         self,

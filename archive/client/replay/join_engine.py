@@ -90,6 +90,7 @@ class JoinEngine:
         self._timeout_ns = options.archive.message_timeout_ns
         start = options.start_position
         self._position = None if start in {FROM_START, FROM_LIVE} else start
+        self._delivered: int | None = None  # of the last replay, before any padding at its end
         self._from_start = start == FROM_START
         self._has_begun = False
         self.link = ArchiveLink(aeron, options.archive)
@@ -188,6 +189,10 @@ class JoinEngine:
         if self._from_start:
             self._from_start = False
             self._position = recording.start_position
+        if self._delivered is not None and self._position != recording.stop_position:
+            # The replay ended early: what its last padding is in place of has not come.
+            self._position = self._delivered
+        self._delivered = None
         self._check_position(recording, name)
         return recording
 
@@ -424,6 +429,8 @@ class JoinEngine:
     def drop_streams(self) -> None:
         """Close both streams and remember where they were."""
         self._position = self.position
+        if self.source is not None and self._archive_replay is not None:
+            self._delivered = self.source.delivered_position
         self.source = self.switch = None
         self._close_replay()
         self._close_live()

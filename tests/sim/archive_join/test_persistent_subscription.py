@@ -62,6 +62,30 @@ def test_a_slow_subscriber_beside_does_not_matter(make_world):
     stream.close()
 
 
+@pytest.mark.parametrize("medium", ["udp", "ipc"])
+def test_padding_in_place_of_what_a_dead_archive_had_begun_is_no_message(make_world, medium):
+    """It dies between claim and commit of a frame, and its driver puts padding there."""
+    body_length = 100
+    world = make_world(5, medium, count=3000, body_length=body_length)
+    world.run(lambda: world.sent == world.count)
+    end = world.publication.position
+    world.run(lambda: world.session.max_recorded_position(world.recording_id) == end)
+    stream = world.follow()
+    world.read_with(stream.poll_messages)
+    world.run(lambda: world.received > 50)
+    (replay,) = world.source.archive._conductor.replays.sessions.values()
+    length = 12 + body_length  # number and checksum come first
+    world.run(lambda: replay.publication.try_claim(length))
+    world.source.kill_archive()
+    world.source.kill_client(world.session.aeron)
+    begun = world.received
+    world.simulation.run(timeout=10.5)  # until its mark file is stale
+    assert begun < world.received < world.count
+    world.start_archive()
+    world.finish()
+    stream.close()
+
+
 @pytest.mark.parametrize(
     ("medium", "states"),
     [

@@ -84,6 +84,34 @@ def test_an_image_knows_where_the_message_in_assembly_begins(driver, aeron):
     assert taken == [0, *[begin] * 6, end]
 
 
+@pytest.mark.parametrize("way", ["poll", "poll_controlled", "poll_messages", "poll_array"])
+def test_an_image_tells_padding_from_the_messages_before_it(driver, aeron, way):
+    publication, subscription = image_of(driver, aeron)
+    publication.offer(b"four")
+    publication.offer(b"more")
+    end = publication.position
+    publication.try_claim(100).abort()
+    (image,) = subscription.images
+    arguments = {"poll_messages": (), "poll_array": ("S4",)}.get(way, (lambda *_: None,))
+    getattr(image, way)(*arguments)
+    assert image.delivered_position == end
+    getattr(image, way)(*arguments)
+    assert (image.delivered_position, image.message_position) == (end, publication.position)
+    publication.offer(b"last")
+    getattr(image, way)(*arguments)
+    assert image.delivered_position == image.position == publication.position
+
+
+def test_a_message_that_comes_again_was_not_delivered(driver, aeron):
+    publication, subscription = image_of(driver, aeron)
+    publication.offer(b"one")
+    end = publication.position
+    publication.offer(b"two")
+    (image,) = subscription.images
+    image.poll_controlled(lambda data, _: Action.ABORT if bytes(data) == b"two" else None)
+    assert image.delivered_position == end
+
+
 def test_a_controlled_handler_may_close_it_too(driver, aeron):
     publication, subscription = image_of(driver, aeron)
     publication.offer_many([b"one", b"two"])
