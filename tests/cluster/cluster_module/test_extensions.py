@@ -275,8 +275,10 @@ def live(makes: tuple[str, ...], folder: Path) -> list[list[str]]:
     """The calls of three starts: afresh, from the log, and from a snapshot with a log behind it."""
     calls = []
     for number, make in enumerate(makes):
-        home = tempfile.mkdtemp(prefix="aeron-cluster-", dir="/dev/shm")
-        with NODES[make](folder, f"{home}/aeron") as node:
+        with (
+            tempfile.TemporaryDirectory(prefix="aeron-cluster-", dir="/dev/shm") as home,
+            NODES[make](folder, f"{home}/aeron") as node,
+        ):
             with talk(node) as talking:
                 talking.send(b"append before a session %d" % number)
                 with talking.session() as session:
