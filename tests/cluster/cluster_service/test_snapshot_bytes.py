@@ -16,7 +16,7 @@ from aerolog.cluster.counter_types import Toggle
 from aerolog.cluster.files import RecordingLog
 from aerolog.transport.client import Aeron
 
-from .conftest import container
+from .conftest import container, node_of_ours
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,5 +85,7 @@ def test_snapshots_of_the_reference_s_service_and_of_ours(
         java_service(node, service_id=1),
     ):
         ours, theirs = snapshots(node)
-        assert len(theirs) >= 8  # three sessions, of which one is in fragments
+        # Three sessions, of which one is in fragments. The reference's module times them out when
+        # it first looks at them, before or after the snapshot (spec cluster 9).
+        assert len(theirs) >= (8 if make_node is node_of_ours else 3)
         assert ours == theirs
