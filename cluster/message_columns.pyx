@@ -44,7 +44,8 @@ cdef class MessageColumns:
                 return False
             self._bytes = <uint8_t*> larger
             self._byte_room = room
-        memcpy(self._bytes + self._length, data, length)
+        if length > 0:  # without a payload yet there is no memory to copy to
+            memcpy(self._bytes + self._length, data, length)
         self._length += length
         self.entries[self.count] = entry[0]
         self.entries[self.count].end = self._length
