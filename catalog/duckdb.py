@@ -17,7 +17,7 @@ from sqlalchemy import BigInteger, Integer, select
 
 from aerolog.catalog.arrow.dataset import ArchiveDataset
 from aerolog.catalog.arrow.lazy_dataset import LazyDataset
-from aerolog.catalog.arrow.pushdown import HIGHEST, LOWEST, Bounds
+from aerolog.catalog.arrow.pushdown import HIGHEST, LOWEST, ColumnBounds
 from aerolog.catalog.extras import require
 from aerolog.catalog.index.models import Archive, Base
 from aerolog.transport.errors import AerologError
@@ -117,12 +117,12 @@ class CatalogTable(LazyDataset):
             )
         )
 
-    def answers(self, bounds: Bounds) -> bool:
+    def answers(self, bounds: ColumnBounds) -> bool:
         """Whether ``read`` returns just the matching rows; nullable columns may prevent that."""
         return bounds.exact and not bounds.columns
 
     def read(
-        self, columns: Sequence[str], bounds: Bounds, **options: int
+        self, columns: Sequence[str], bounds: ColumnBounds, **options: int
     ) -> Iterator[pa.RecordBatch]:
         """Read the table's present rows as batches."""
         pyarrow = require("pyarrow", _PURPOSE)

@@ -51,7 +51,7 @@ def salvage(archive_dir: str | Path, files: FileSystem | None = None) -> Salvage
     """
     folder = _Folder(archive_dir, files or RealFileSystem())
     found = Salvaged()
-    for entry in _Walk(folder.catalog_file(), found.damages).entries():
+    for entry in _SalvageWalk(folder.catalog_file(), found.damages).entries():
         if entry.state != RecordingState.VALID:
             continue
         try:
@@ -72,7 +72,7 @@ def salvage_entries(
     """
     damages: list[FileFormatError] = []
     folder = _Folder(archive_dir, files or RealFileSystem())
-    return _Walk(folder.catalog_file(), damages).entries(), damages
+    return _SalvageWalk(folder.catalog_file(), damages).entries(), damages
 
 
 class _Folder(ArchiveFolder):
@@ -91,7 +91,7 @@ class _Folder(ArchiveFolder):
         """Do nothing: this folder holds no mapping."""
 
 
-class _Walk:
+class _SalvageWalk:
     """A walk over the entries of a catalog that skips damaged ones."""
 
     def __init__(self, mapped: MappedFile, damages: list[FileFormatError]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from aerolog.archive.format.recording_read import ScanTotals
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.lazy_dataset import LazyDataset
-from aerolog.catalog.arrow.pushdown import HIGHEST, LOWEST, Bound, Bounds
+from aerolog.catalog.arrow.pushdown import HIGHEST, LOWEST, Bound, ColumnBounds
 from aerolog.catalog.arrow.record_times import RowTimes
 from aerolog.catalog.arrow.schema import COLUMN_NAMES, arrow_schema
 from aerolog.catalog.extras import require
@@ -107,7 +107,7 @@ class ArchiveDataset(LazyDataset):
         super().__init__(schema)
 
     def read(
-        self, columns: Sequence[str], bounds: Bounds, **options: int
+        self, columns: Sequence[str], bounds: ColumnBounds, **options: int
     ) -> Iterator[pa.RecordBatch]:
         """Read the batches within bounds, recording by recording.
 
@@ -137,7 +137,7 @@ class ArchiveDataset(LazyDataset):
             for folder in folders.values():
                 folder.close()
 
-    def answers(self, bounds: Bounds) -> bool:
+    def answers(self, bounds: ColumnBounds) -> bool:
         """Whether a read within bounds returns just the rows that they select."""
         position, sessions = bounds.of("position"), bounds.of("session_id")
         return (
@@ -148,7 +148,7 @@ class ArchiveDataset(LazyDataset):
             and (sessions.values is not None or sessions == Bound())
         )
 
-    def _placed(self, bounds: Bounds) -> Iterable[PlacedRecording]:
+    def _placed(self, bounds: ColumnBounds) -> Iterable[PlacedRecording]:
         ids = bounds.of("recording_id")
         keys = bounds.of(ARCHIVE_COLUMN)
         for placed in self._listed(ids.values):
@@ -165,7 +165,7 @@ class ArchiveDataset(LazyDataset):
             return _in_places(source, choice, ids)
         return _in_catalog(cast("RecordingCatalog", source), choice, ids)
 
-    def _is_wanted(self, recording: Recording, bounds: Bounds) -> bool:
+    def _is_wanted(self, recording: Recording, bounds: ColumnBounds) -> bool:
         descriptor = recording.descriptor
         if not bounds.of("stream_id").allows(descriptor.stream_id):
             return False
@@ -181,7 +181,7 @@ class ArchiveDataset(LazyDataset):
         recording: Recording,
         place: str,
         columns: Sequence[str],
-        bounds: Bounds,
+        bounds: ColumnBounds,
         options: Mapping[str, int],
         totals: ScanTotals,
     ) -> Iterator[pa.RecordBatch]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.catalog.arrow.dataset import ARCHIVE_COLUMN, ArchiveDataset
 from aerolog.catalog.arrow.lazy_dataset import LazyDataset
-from aerolog.catalog.arrow.pushdown import NO_FILTER, Bounds
+from aerolog.catalog.arrow.pushdown import NO_FILTER, ColumnBounds
 from aerolog.catalog.decoders import (
     PLACE_COLUMNS,
     REJECTS_SCHEMA,
@@ -65,12 +65,12 @@ class DecodedDataset(LazyDataset):
         """The decoder, whose schema is known."""
         return self._decoder
 
-    def answers(self, bounds: Bounds) -> bool:
+    def answers(self, bounds: ColumnBounds) -> bool:
         """Whether a read within bounds returns just the rows that they select: without any."""
         return bounds.exact and not bounds.columns
 
     def read(
-        self, columns: Sequence[str], bounds: Bounds, **options: int
+        self, columns: Sequence[str], bounds: ColumnBounds, **options: int
     ) -> Iterator[pa.RecordBatch]:
         """Read messages within bounds and decode them; arguments are those of the base's method."""
         pyarrow = require("pyarrow", "decoding messages")

@@ -11,7 +11,7 @@ import re
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from aerolog.catalog.arrow.pushdown import Bounds, as_expression, bounds_of
+from aerolog.catalog.arrow.pushdown import ColumnBounds, as_expression, bounds_of
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class LazyDataset(_dataset.FileSystemDataset):  # type: ignore[misc, name-define
 
     @abstractmethod
     def read(
-        self, columns: Sequence[str], bounds: Bounds, **options: int
+        self, columns: Sequence[str], bounds: ColumnBounds, **options: int
     ) -> Iterator[pa.RecordBatch]:
         """Read batches of these columns; they may contain rows that are out of bounds.
 
@@ -137,7 +137,7 @@ class LazyDataset(_dataset.FileSystemDataset):  # type: ignore[misc, name-define
         """
 
     @abstractmethod
-    def answers(self, bounds: Bounds) -> bool:
+    def answers(self, bounds: ColumnBounds) -> bool:
         """Whether ``read`` returns all rows that the bounds' filter selects, and no others."""
 
     def scanner(

@@ -82,7 +82,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ColumnBounds:
     """The bounds that a filter sets for columns.
 
     Attributes:
@@ -97,25 +97,25 @@ class Bounds:
         """The bound of one column."""
         return self.columns.get(column, Bound())
 
-    def __and__(self, other: Bounds) -> Bounds:
+    def __and__(self, other: ColumnBounds) -> ColumnBounds:
         names = {*self.columns, *other.columns}
-        return Bounds(
+        return ColumnBounds(
             {name: self.of(name) & other.of(name) for name in names}, self.exact and other.exact
         )
 
-    def __or__(self, other: Bounds) -> Bounds:
+    def __or__(self, other: ColumnBounds) -> ColumnBounds:
         names = {*self.columns} & {*other.columns}
         either = {name: self.of(name) | other.of(name) for name in names}
         is_one_list = len(self.columns) == len(other.columns) == len(either) == 1 and all(
             bound.values is not None for bound in either.values()
         )
-        return Bounds(either, self.exact and other.exact and is_one_list)
+        return ColumnBounds(either, self.exact and other.exact and is_one_list)
 
 
-NO_FILTER = Bounds({}, exact=True)
+NO_FILTER = ColumnBounds({}, exact=True)
 
 
-def bounds_of(expression: pc.Expression | None) -> Bounds:
+def bounds_of(expression: pc.Expression | None) -> ColumnBounds:
     """The bounds that an expression sets for columns of whole numbers and of points in time.
 
     Where a column may be null, rows within the bounds may still not be in the result.
@@ -169,17 +169,17 @@ def _compared(compute: Any, comparison: tuple[str, str, Any]) -> Any:
     return made[operator]()
 
 
-def _parsed(text: str) -> Bounds:
+def _parsed(text: str) -> ColumnBounds:
     while text.startswith("(") and _end_of_group(text) == len(text):
         text = text[1:-1]
-    for word, joined in ((" and ", Bounds.__and__), (" or ", Bounds.__or__)):
+    for word, joined in ((" and ", ColumnBounds.__and__), (" or ", ColumnBounds.__or__)):
         parts = _split(text, word)
         if len(parts) == 2:
             return joined(_parsed(parts[0]), _parsed(parts[1]))
     return _atom(text)
 
 
-def _atom(text: str) -> Bounds:
+def _atom(text: str) -> ColumnBounds:
     if match := _COMPARISON.fullmatch(text):
         return _compared_bound(match[1], match[2], int(match[3]))
     if match := _REVERSED.fullmatch(text):
@@ -188,14 +188,14 @@ def _atom(text: str) -> Bounds:
         return _moment_bound(*match.groups())
     if match := _IS_IN.fullmatch(text):
         values = [int(word) for word in match[2].split(",") if word.strip()]
-        return Bounds({match[1]: Bound.of(values)}, exact=True)
+        return ColumnBounds({match[1]: Bound.of(values)}, exact=True)
     if match := _IF_VALID.fullmatch(text):
         inner = _parsed(match[2])
-        return inner if {*inner.columns} == {match[1]} else Bounds()
-    return Bounds()
+        return inner if {*inner.columns} == {match[1]} else ColumnBounds()
+    return ColumnBounds()
 
 
-def _compared_bound(name: str, operator: str, value: int) -> Bounds:
+def _compared_bound(name: str, operator: str, value: int) -> ColumnBounds:
     bound = {
         "==": Bound.of([value]),
         "!=": Bound(without=frozenset([value])),
@@ -204,14 +204,14 @@ def _compared_bound(name: str, operator: str, value: int) -> Bounds:
         ">": Bound(low=value + 1),
         ">=": Bound(low=value),
     }[operator]
-    return Bounds({name: bound}, exact=True)
+    return ColumnBounds({name: bound}, exact=True)
 
 
-def _moment_bound(name: str, operator: str, seconds: str, fraction: str | None) -> Bounds:
+def _moment_bound(name: str, operator: str, seconds: str, fraction: str | None) -> ColumnBounds:
     try:
         moment = datetime.strptime(f"{seconds}+0000", "%Y-%m-%d %H:%M:%S%z")
     except ValueError:  # datetime has no year 0
-        return Bounds()
+        return ColumnBounds()
     part = int((fraction or "0").ljust(9, "0"))
     before = (moment - _EPOCH) // _SECOND * 1_000_000 + part // 1000
     at = before if part % 1000 == 0 else before + 1
@@ -222,7 +222,7 @@ def _moment_bound(name: str, operator: str, seconds: str, fraction: str | None) 
         ">": Bound(low=before + 1),
         ">=": Bound(low=at),
     }[operator]
-    return Bounds({name: bound}, exact=True)
+    return ColumnBounds({name: bound}, exact=True)
 
 
 def _split(text: str, word: str) -> list[str]:

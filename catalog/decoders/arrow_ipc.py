@@ -48,7 +48,7 @@ _INT32, _INT64, _UINT16, _UINT32 = (struct.Struct("<" + code) for code in "iqHI"
 _ARROW_ERRORS = (pa.ArrowException, OSError, ValueError, TypeError, MemoryError, EOFError)
 
 
-class _Table:
+class _FlatTable:
     """A flatbuffers table; only the few fields that are needed are read, all inside the buffer."""
 
     def __init__(self, memory: memoryview, at: int) -> None:
@@ -59,7 +59,7 @@ class _Table:
             raise struct.error("a table outside of the metadata")
 
     @classmethod
-    def root(cls, memory: memoryview) -> _Table:
+    def root(cls, memory: memoryview) -> _FlatTable:
         """The root table of a buffer."""
         return cls(memory, _UINT32.unpack_from(memory, 0)[0])
 
@@ -80,10 +80,10 @@ class _Table:
         place = self._place(index)
         return place + int(_UINT32.unpack_from(self._memory, place)[0]) if place else 0
 
-    def table(self, index: int) -> _Table | None:
+    def table(self, index: int) -> _FlatTable | None:
         """A table field; None where it is left out."""
         target = self._target(index)
-        return _Table(self._memory, target) if target else None
+        return _FlatTable(self._memory, target) if target else None
 
     def pairs(self, index: int) -> Iterator[tuple[int, int]]:
         """A vector field whose items are pairs of numbers."""
@@ -111,7 +111,7 @@ def claimed_size(message: Any) -> int:
     kind = message.type
     if kind not in {"record batch", "dictionary"}:
         return 0
-    batch = _Table.root(memoryview(message.metadata)).table(2)
+    batch = _FlatTable.root(memoryview(message.metadata)).table(2)
     if batch is not None and kind == "dictionary":
         batch = batch.table(1)
     if batch is None:

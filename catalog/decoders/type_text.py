@@ -56,7 +56,7 @@ def parse_schema(text: str) -> pa.Schema:
     Raises:
         DecoderError: the text is malformed; the error names the place and what was expected.
     """
-    reader = _Reader(text)
+    reader = _TypeReader(text)
     fields = [reader.field(0)]
     while reader.take(","):
         fields.append(reader.field(0))
@@ -107,7 +107,7 @@ def _type(kind: pa.DataType) -> str:
     return str(kind)
 
 
-class _Reader:
+class _TypeReader:
     """Reads the tokens of a schema's text from left to right."""
 
     def __init__(self, text: str) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from aerolog.catalog.export.manifest import Manifest
-    from aerolog.catalog.export.plan import Job
+    from aerolog.catalog.export.plan import RecordingExport
     from aerolog.catalog.export.store import Store
 
 _DATABASE_NAME: Final = "aerolog-catalog.db"
@@ -51,7 +51,7 @@ class CatalogNotes:
     ) -> None:
         self._stack.__exit__(exc_type, exc, traceback)
 
-    def begun(self, jobs: list[Job]) -> None:
+    def begun(self, jobs: list[RecordingExport]) -> None:
         """Note exports that are about to write something, before they do.
 
         Raises:
@@ -69,7 +69,7 @@ class CatalogNotes:
 
                 note_begun(catalog, folder, self._target.identity, of_folder)
 
-    def finished(self, jobs: list[Job], manifest: Manifest) -> None:
+    def finished(self, jobs: list[RecordingExport], manifest: Manifest) -> None:
         """Note what the target has of recordings whose export is done; the list is empty then.
 
         The folder's journal takes part, so that only archives whose folder is here have notes.
@@ -85,7 +85,7 @@ class CatalogNotes:
         while jobs:
             self._note(jobs.pop(0), manifest)
 
-    def _note(self, job: Job, manifest: Manifest) -> None:
+    def _note(self, job: RecordingExport, manifest: Manifest) -> None:
         folder = self._folder_of(job)
         if folder is None:
             return
@@ -123,7 +123,7 @@ class CatalogNotes:
         note_export(catalog, folder, note)
 
     @staticmethod
-    def _folder_of(job: Job) -> str | None:
+    def _folder_of(job: RecordingExport) -> str | None:
         place = job.source.place
         return None if place is None else local_folder(place)
 

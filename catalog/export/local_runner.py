@@ -20,7 +20,7 @@ from aerolog.catalog.export.layout import ROWS, end_of_part
 from aerolog.catalog.export.manifest import Manifest
 from aerolog.catalog.export.manifest_1 import finished_parts
 from aerolog.catalog.export.part_writer import Part, PartWriter, WrittenPart
-from aerolog.catalog.export.plan import Job, Planner, Request
+from aerolog.catalog.export.plan import Planner, RecordingExport, Request
 from aerolog.catalog.export.report import ExportProgress, ExportReport, ExportResult, MissingRange
 from aerolog.catalog.export.store import TEMPORARY
 from aerolog.catalog.times import TimeSource
@@ -80,7 +80,7 @@ def export(
             target, manifest, planner, options, PartWriter(target, options, settled), request
         )
         report = ExportReport(target.shown, abandoned=abandoned, uploads=_uploads(target, jobs))
-        unnoted: list[Job] = []
+        unnoted: list[RecordingExport] = []
         try:
             for job in jobs:
                 report.results.append(exporter.export(job))
@@ -114,7 +114,7 @@ class _Exporter:
         self._writer = writer
         self._request = request
 
-    def export(self, job: Job) -> ExportResult:
+    def export(self, job: RecordingExport) -> ExportResult:
         """Write what is missing of a recording."""
         job.begun_ns = self._request.clock.now_ns()
         if not self._options.partitioned:
@@ -128,7 +128,7 @@ class _Exporter:
             self._manifest.touch()
         return self._result(job)
 
-    def _export_newer(self, job: Job) -> None:
+    def _export_newer(self, job: RecordingExport) -> None:
         """Add what the recording has got since the export that was just gone on with."""
         start = max(job.state.position, job.recording.start_position)
         until = self._planner.end_of(job.recording, start)
@@ -142,7 +142,7 @@ class _Exporter:
         self._manifest.save(self._target, self._request.clock.now_ns())
         self._export_parts(job)
 
-    def _export_parts(self, job: Job) -> None:
+    def _export_parts(self, job: RecordingExport) -> None:
         """Write the files of a partitioned layout up to where the plan ends."""
         state = job.state
         assert state.until_position is not None
@@ -161,7 +161,7 @@ class _Exporter:
         state.until_position = None
         self._manifest.touch()
 
-    def _export_whole(self, job: Job) -> None:
+    def _export_whole(self, job: RecordingExport) -> None:
         """Write the one file of a recording, unless it is there."""
         state = job.state
         if state.until_position is None:
@@ -177,7 +177,7 @@ class _Exporter:
             job.damage = str(written.damage)
         state.until_position = None
 
-    def _part(self, job: Job, start: int, until: int, *, sparse: bool) -> WrittenPart:
+    def _part(self, job: RecordingExport, start: int, until: int, *, sparse: bool) -> WrittenPart:
         part = Part(
             recording=job.recording,
             descriptor=RecordingDescriptor(**job.state.descriptor),
@@ -192,13 +192,13 @@ class _Exporter:
         )
         return self._writer.write(part, self._follower(job))
 
-    def _take(self, job: Job, written: WrittenPart) -> None:
+    def _take(self, job: RecordingExport, written: WrittenPart) -> None:
         job.ranges.append(written.range)
         job.files += written.files
         job.state.position = written.range.until_position
         self._manifest.add([written.range], written.files)
 
-    def _skip_purged(self, job: Job, until: int) -> int:
+    def _skip_purged(self, job: RecordingExport, until: int) -> int:
         """Note what the recording has lost before it was exported; where to go on."""
         first = min(job.recording.start_position, until)
         if first > job.state.position:
@@ -207,7 +207,7 @@ class _Exporter:
             self._manifest.touch()
         return job.state.position
 
-    def _was_purged(self, job: Job) -> bool:
+    def _was_purged(self, job: RecordingExport) -> bool:
         """Whether the range that could not be read was purged meanwhile."""
         try:
             times = TimeSource.parse(self._options.time_source)
@@ -219,7 +219,7 @@ class _Exporter:
         job.recording = now
         return True
 
-    def _follower(self, job: Job) -> Callable[[int, ScanTotals], object]:
+    def _follower(self, job: RecordingExport) -> Callable[[int, ScanTotals], object]:
         """A function that tells the progress over all parts of a recording."""
         rows = sum(one.rows for one in job.ranges)
         size = sum(one.payload_bytes for one in job.ranges)
@@ -240,7 +240,7 @@ class _Exporter:
 
         return follow
 
-    def _result(self, job: Job) -> ExportResult:
+    def _result(self, job: RecordingExport) -> ExportResult:
         ranges, folder = job.ranges, job.folders.folder(ROWS)
         path = folder if self._options.partitioned else job.folders.path(ROWS, 0, 0)
         return ExportResult(
@@ -334,7 +334,7 @@ def _samples(
         )
 
 
-def _uploads(target: Store, jobs: list[Job]) -> list[str]:
+def _uploads(target: Store, jobs: list[RecordingExport]) -> list[str]:
     """Files of which an export had uploaded a part when it was killed."""
     if not target.keeps_parts:
         return []
@@ -346,7 +346,7 @@ def _uploads(target: Store, jobs: list[Job]) -> list[str]:
     ]
 
 
-def _check_distinct(jobs: list[Job]) -> None:
+def _check_distinct(jobs: list[RecordingExport]) -> None:
     """Two archives may have recordings of one id: the layout has to keep them apart."""
     seen: set[str] = set()
     for job in jobs:

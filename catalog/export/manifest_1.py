@@ -29,7 +29,7 @@ from aerolog.catalog.extras import require
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from aerolog.catalog.export.plan import Job
+    from aerolog.catalog.export.plan import RecordingExport
     from aerolog.catalog.export.store import Store
 
 _COUNTS = ("payload_bytes", "rejected", "skipped_fragments", "checksum_mismatches")
@@ -98,7 +98,9 @@ def _commit(values: dict[str, Any]) -> Manifest:
     return made
 
 
-def finished_parts(target: Store, manifest: Manifest, job: Job) -> Iterator[WrittenPart]:
+def finished_parts(
+    target: Store, manifest: Manifest, job: RecordingExport
+) -> Iterator[WrittenPart]:
     """Parts of a recording that an export finished after it saved its manifest, in order."""
     numpy = require("numpy", "exporting recordings to Parquet")
     parquet = require("pyarrow.parquet", "exporting recordings to Parquet")

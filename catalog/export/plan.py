@@ -56,7 +56,7 @@ class Request:
 
 
 @dataclass(slots=True)
-class Job:
+class RecordingExport:
     """One recording that is being exported.
 
     Attributes:
@@ -122,7 +122,7 @@ class Planner:
         self._request = request
         self._decoded = decoded
 
-    def plan(self, source: Source, recording: SourceRecording) -> Job:
+    def plan(self, source: Source, recording: SourceRecording) -> RecordingExport:
         """Note how far the export of a recording is to go, unless one under way has done so.
 
         Raises:
@@ -153,7 +153,9 @@ class Planner:
         described = RecordingDescriptor(**state.descriptor)
         values = self._options.partition_values(described, state.archive_id)
         folders = Folders(descriptor.recording_id, values, self._decoded)
-        job = Job(source, recording, archive, folders, state, resumed, start=state.position)
+        job = RecordingExport(
+            source, recording, archive, folders, state, resumed, start=state.position
+        )
         if not known:
             self._begin(job)
         elif self._options.partitioned:
@@ -164,7 +166,7 @@ class Planner:
             self._begin(job)
         return job
 
-    def _begin(self, job: Job) -> None:
+    def _begin(self, job: RecordingExport) -> None:
         """Note that an export is under way, from the recording's start to its end now."""
         state, recording = job.state, job.recording
         state.options, state.descriptor = self._options.as_dict(), asdict(recording.descriptor)
@@ -185,7 +187,7 @@ class Planner:
             return last_message_end(recording, from_position, until, skip_damage=skips)
         return until
 
-    def _check_identity(self, job: Job) -> None:
+    def _check_identity(self, job: RecordingExport) -> None:
         for name in _IDENTITY:
             before, now = job.state.descriptor[name], getattr(job.recording.descriptor, name)
             if before != now:
@@ -195,7 +197,7 @@ class Planner:
                     f" target, partition by archive_id as well, or {_REPLACE}"
                 )
 
-    def _check_options(self, job: Job) -> None:
+    def _check_options(self, job: RecordingExport) -> None:
         options, before = self._options.as_dict(), job.state.options
         for name in options | before:
             wanted = options.get(name)
@@ -206,7 +208,7 @@ class Planner:
                     " same options"
                 )
 
-    def _keeps_file(self, job: Job) -> bool:
+    def _keeps_file(self, job: RecordingExport) -> bool:
         """Whether a recording's one file stays: it is whole, or has what the recording has not."""
         state, recording = job.state, job.recording
         listed = self._manifest.files_of(job.key)
@@ -239,7 +241,7 @@ class Planner:
             self._manifest.touch()
         return True
 
-    def _see_changes(self, job: Job) -> None:
+    def _see_changes(self, job: RecordingExport) -> None:
         """A recording that became shorter than what was exported, or was to be, or another one."""
         state, end = job.state, job.recording.end_position
         if state.until_position is not None and state.until_position > end:

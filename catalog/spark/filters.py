@@ -22,7 +22,7 @@ _COLUMNS = ("recording_id", "position", "session_id", "stream_id")
 
 
 @dataclass(slots=True)
-class Bounds:
+class RowBounds:
     """The rows that filters allow; without filters, all rows.
 
     Attributes:

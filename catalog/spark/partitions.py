@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from aerolog.archive.format.archive_folder import ArchiveFolder, Recording
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.catalog.locations import PlacedRecording
-    from aerolog.catalog.spark.filters import Bounds
+    from aerolog.catalog.spark.filters import RowBounds
     from aerolog.catalog.spark.options import ReadOptions
 
 PARTITION_BYTES_MIN = 16 * 1024 * 1024
@@ -67,7 +67,7 @@ class Range:
         return self.until_position - self.from_position
 
 
-def plan(options: ReadOptions, bounds: Bounds) -> list[tuple[Range, ...]]:
+def plan(options: ReadOptions, bounds: RowBounds) -> list[tuple[Range, ...]]:
     """Plan the partitions of a batch.
 
     Args:
@@ -152,7 +152,7 @@ def _open(options: ReadOptions, place: str) -> ArchiveFolder:
     return open_place(place, cache_bytes=options.cache_bytes, cache_dir=options.cache_dir)
 
 
-def _ranges(options: ReadOptions, bounds: Bounds) -> Iterator[Range]:
+def _ranges(options: ReadOptions, bounds: RowBounds) -> Iterator[Range]:
     after = max(options.from_position or -1, bounds.after_position)
     until = bounds.until_position
     if options.until_position is not None:
@@ -179,7 +179,7 @@ def _ranges(options: ReadOptions, bounds: Bounds) -> Iterator[Range]:
 
 
 def _range(
-    options: ReadOptions, bounds: Bounds, recording: Recording, after: int, until: int
+    options: ReadOptions, bounds: RowBounds, recording: Recording, after: int, until: int
 ) -> Range | None:
     """The part of a recording that is within bounds of positions and times; None for nothing."""
     last = min(recording.end_position, until)

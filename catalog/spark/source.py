@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from aerolog.catalog.extras import require
-from aerolog.catalog.spark.filters import Bounds
+from aerolog.catalog.spark.filters import RowBounds
 from aerolog.catalog.spark.options import Payload, ReadOptions, Table, parse_options
 from aerolog.catalog.spark.partitions import Range, plan
 from aerolog.catalog.spark.range_rows import RowSource
@@ -55,7 +55,7 @@ class BatchReader(DataSourceReader):  # type: ignore[misc]
     def __init__(self, rows: RowSource, columns: SparkColumns | None) -> None:
         self.rows = rows
         self.columns = columns
-        self.bounds = Bounds()
+        self.bounds = RowBounds()
 
     def partitions(self) -> Sequence[InputPartition]:
         """The partitions: few and large, and at least one, as Spark requires."""
@@ -206,7 +206,7 @@ def _decoder(options: ReadOptions) -> Decoder | None:
         {"archive": options.archive}, columns=("recording_id", "position", "payload")
     )
     source = RowSource(_sampling(options, plain))
-    parts = (part for ranges in plan(source.options, Bounds()) for part in ranges)
+    parts = (part for ranges in plan(source.options, RowBounds()) for part in ranges)
     return sampled_decoder(decoder, source.batches(parts))
 
 

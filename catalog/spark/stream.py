@@ -14,7 +14,7 @@ from aerolog.catalog.extras import require
 from aerolog.catalog.spark.offsets import Offset, from_spark, to_spark
 from aerolog.catalog.spark.partitions import split_ranges
 from aerolog.catalog.spark.source import RangesPartition
-from aerolog.catalog.spark.stream_progress import Follower, Limits
+from aerolog.catalog.spark.stream_progress import Limits, OffsetReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
     def __init__(self, rows: RowSource, columns: SparkColumns) -> None:
         self.rows = rows
         self.columns = columns
-        self.follower = Follower(rows.options)
+        self.follower = OffsetReader(rows.options)
         self._target: Offset | None = None
 
     def initialOffset(self) -> dict[str, Any]:

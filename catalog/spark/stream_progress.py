@@ -48,7 +48,7 @@ class _Ahead:
     end: int
 
 
-class Follower:
+class OffsetReader:
     """Reads the recordings' state anew with every call, and keeps nothing open."""
 
     def __init__(self, options: ReadOptions) -> None:

@@ -43,7 +43,7 @@ _BODY_LENGTH_MAX: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChecksumChoice:
     """What is to get checksums.
 
     Attributes:
@@ -57,7 +57,7 @@ class Choice:
     all_segments: bool
 
 
-def classic_choice(arguments: Sequence[str]) -> Choice:
+def classic_choice(arguments: Sequence[str]) -> ChecksumChoice:
     """What the reference makes of arguments.
 
     Raises:
@@ -65,8 +65,8 @@ def classic_choice(arguments: Sequence[str]) -> Choice:
     """
     name, *rest = arguments
     if not rest or rest[0] == _ALL:
-        return Choice(check_class_name(name), None, bool(rest))
-    return Choice(check_class_name(name), parse_long(rest[0]), rest[1:] == [_ALL])
+        return ChecksumChoice(check_class_name(name), None, bool(rest))
+    return ChecksumChoice(check_class_name(name), parse_long(rest[0]), rest[1:] == [_ALL])
 
 
 def classic_checksum(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
@@ -117,7 +117,7 @@ def checksum(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     return EXIT_FAILED if problems else 0
 
 
-def _choice(arguments: Sequence[str]) -> Choice:
+def _choice(arguments: Sequence[str]) -> ChecksumChoice:
     name, *rest = arguments
     try:
         checksum_of_class(name)
@@ -129,16 +129,16 @@ def _choice(arguments: Sequence[str]) -> Choice:
     if len(others) > 1 or len(rest) - len(others) > 1:
         raise typer.BadParameter("a checksum's name, a recording's id or none, -a or not")
     recording_id = parse_recording_id(others[0]) if others else None
-    return Choice(name, recording_id, _ALL in rest)
+    return ChecksumChoice(name, recording_id, _ALL in rest)
 
 
-def _chosen(entry: Entry, names: dict[int, list[str]], choice: Choice) -> list[str]:
+def _chosen(entry: Entry, names: dict[int, list[str]], choice: ChecksumChoice) -> list[str]:
     own = sorted(names.get(entry.recording_id, []), key=number_of)
     return own if choice.all_segments else own[-1:]
 
 
 def _plan(
-    folder: str, entries: Sequence[Entry], chosen: dict[int, list[str]], choice: Choice
+    folder: str, entries: Sequence[Entry], chosen: dict[int, list[str]], choice: ChecksumChoice
 ) -> TablePlan:
     rows = [
         {
@@ -164,7 +164,7 @@ def _stamp_all(
     catalog: EditableCatalog,
     entries: Sequence[Entry],
     chosen: dict[int, list[str]],
-    choice: Choice,
+    choice: ChecksumChoice,
 ) -> list[str]:
     """Stamp recordings; gives what went wrong."""
     found = checksum_of_class(choice.checksum)
@@ -189,7 +189,7 @@ def _stamp(
     catalog: EditableCatalog,
     entry: Entry,
     names: dict[int, list[str]],
-    choice: Choice,
+    choice: ChecksumChoice,
     walkers: Walkers,
 ) -> list[str]:
     """Stamp a recording; gives what the reference says of what went wrong with a segment.

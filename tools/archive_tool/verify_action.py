@@ -45,7 +45,7 @@ _CUT: Final = "-cut"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SegmentChoice:
     """What is to be verified.
 
     Attributes:
@@ -61,7 +61,7 @@ class Choice:
     cut: bool = False
 
 
-def classic_choice(arguments: Sequence[str]) -> Choice:
+def classic_choice(arguments: Sequence[str]) -> SegmentChoice:
     """What the reference makes of arguments: their places decide (spec archive-tool 8.1).
 
     Raises:
@@ -70,21 +70,21 @@ def classic_choice(arguments: Sequence[str]) -> Choice:
     first = arguments[0] if arguments else _ALL
     match len(arguments):
         case 0:
-            return Choice()
+            return SegmentChoice()
         case 1 if first == _ALL:
-            return Choice(all_segments=True)
+            return SegmentChoice(all_segments=True)
         case 1:
-            return Choice(parse_long(first))
+            return SegmentChoice(parse_long(first))
         case 2 if first == _CHECKSUM:
-            return Choice(checksum=check_class_name(arguments[1]))
+            return SegmentChoice(checksum=check_class_name(arguments[1]))
         case 2:
-            return Choice(parse_long(first), all_segments=True)
+            return SegmentChoice(parse_long(first), all_segments=True)
         case 3 if first == _ALL:
-            return Choice(all_segments=True, checksum=check_class_name(arguments[2]))
+            return SegmentChoice(all_segments=True, checksum=check_class_name(arguments[2]))
         case 3:
-            return Choice(parse_long(first), checksum=check_class_name(arguments[2]))
+            return SegmentChoice(parse_long(first), checksum=check_class_name(arguments[2]))
         case _:
-            return Choice(parse_long(first), True, check_class_name(arguments[3]))
+            return SegmentChoice(parse_long(first), True, check_class_name(arguments[3]))
 
 
 def classic_verify(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
@@ -123,13 +123,13 @@ def classic_verify(folder: str, arguments: Sequence[str], terminal: Terminal) ->
     return EXIT_INVALID if faulty else 0
 
 
-def choice_of(arguments: Sequence[str]) -> Choice:
+def choice_of(arguments: Sequence[str]) -> SegmentChoice:
     """What arguments in any order ask for.
 
     Raises:
         typer.BadParameter: they make no sense.
     """
-    rest, found = list(arguments), Choice()
+    rest, found = list(arguments), SegmentChoice()
     while rest:
         one = rest.pop(0)
         if one == _ALL:
@@ -208,7 +208,7 @@ def _with_missing(verdict: Verdict, names: list[str]) -> Verdict:
 
 
 def _examined(
-    folder: str, catalog: EditableCatalog, choice: Choice, *, quiet: bool
+    folder: str, catalog: EditableCatalog, choice: SegmentChoice, *, quiet: bool
 ) -> list[Verdict]:
     checksum = None if choice.checksum is None else checksum_of_class(choice.checksum)
     entries = catalog.entries_of(choice.recording_id)

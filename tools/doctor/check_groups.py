@@ -30,7 +30,7 @@ from aerolog.tools.doctor.findings import ranked
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from aerolog.tools.doctor.findings import Finding, Kind
+    from aerolog.tools.doctor.findings import Finding, FindingKind
     from aerolog.tools.doctor.system_snapshot import Case
 
 GROUPS: Final = (
@@ -63,7 +63,7 @@ def all_checks() -> Iterator[Callable[[Case], Iterator[Finding]]]:
         yield from group.CHECKS
 
 
-def all_kinds() -> Iterator[Kind]:
+def all_kinds() -> Iterator[FindingKind]:
     """Everything that can be found, by group."""
     for group in GROUPS:
         yield from group.KINDS

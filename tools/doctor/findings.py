@@ -51,7 +51,7 @@ class Area(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FindingKind:
     """One thing that can be wrong; its texts have places for the figures of a finding.
 
     ``{name}`` shows a figure as it is, ``{name!n}`` a number with groups of digits, ``{name!b}``
@@ -91,7 +91,7 @@ class Kind:
 class Finding:
     """One thing that is wrong with one subject."""
 
-    kind: Kind
+    kind: FindingKind
     severity: Severity
     subject: str
     figures: dict[str, Figure] = field(default_factory=dict)

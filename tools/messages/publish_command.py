@@ -61,7 +61,7 @@ def publish(
     """
     from aerolog.tools.connection.clients import connect_driver
     from aerolog.tools.connection.liveness import Watch
-    from aerolog.tools.messages.publisher import Publisher
+    from aerolog.tools.messages.publisher import MessagePublisher
     from aerolog.tools.terminal.console import progress
 
     if size is not None and (file is not None or frame_size is not None):
@@ -79,7 +79,7 @@ def publish(
         publication = stack.enter_context(aeron.add_exclusive_publication(channel, stream))
         publication.wait_connected(wait)
         bar = stack.enter_context(progress("publishing", count))
-        publisher = Publisher(
+        publisher = MessagePublisher(
             publication,
             rate=rate,
             reconnect_timeout=wait,

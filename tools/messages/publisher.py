@@ -32,7 +32,7 @@ class Published:
     payload_bytes: int = 0
 
 
-class Publisher:
+class MessagePublisher:
     """Sends messages in order.
 
     Attributes:

@@ -13,7 +13,7 @@ from aerolog.tools.metrics.driver_metrics import (
     CLOSED,
     DEAD,
     DriverReader,
-    DriverState,
+    DriverReading,
     add_errors,
     add_overflow,
 )
@@ -154,7 +154,7 @@ class ArchiveSource:
         look = (
             self._reader_of(view.aeron_dir).look(samples)
             if view.aeron_dir
-            else DriverState(_UNKNOWN)
+            else DriverReading(_UNKNOWN)
         )
         active = [r.recording_id for r in self._recordings if _state_of(r) == "active"]
         if look.snapshot is None or not alive:
@@ -185,7 +185,7 @@ class ArchiveSource:
                 samples.add(name, max(counter.value, 0) * scale, self._archive_dir, shown)
 
     def _add_recordings(
-        self, samples: Samples, positions: Iterable[RecordingPosition], look: DriverState
+        self, samples: Samples, positions: Iterable[RecordingPosition], look: DriverReading
     ) -> None:
         """What is being recorded, by stream; its channel and lag from the driver's streams."""
         heads = {

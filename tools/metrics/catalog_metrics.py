@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _PATIENCE_S: Final = 2.0
 
 
-class _Row(NamedTuple):
+class _CatalogRow(NamedTuple):
     """Recordings of one archive in one state."""
 
     archive: str
@@ -36,10 +36,10 @@ class _Row(NamedTuple):
 class _Question(Thread):
     """One question to a database, in a thread of its own: the database may be slow to answer."""
 
-    def __init__(self, ask: Callable[[], list[_Row] | None]) -> None:
+    def __init__(self, ask: Callable[[], list[_CatalogRow] | None]) -> None:
         super().__init__(name="metrics-catalog", daemon=True)
         self._ask = ask
-        self.rows: list[_Row] | None = None
+        self.rows: list[_CatalogRow] | None = None
         self.start()
 
     def run(self) -> None:
@@ -69,7 +69,7 @@ class CatalogSource:
         self.shown = self._catalog.url
         self._interval_ms = interval_ms
         self._bound = Bound(limit)
-        self._rows: list[_Row] | None = None
+        self._rows: list[_CatalogRow] | None = None
         self._read_ms: int | None = None
         self._question: _Question | None = None
 
@@ -99,7 +99,7 @@ class CatalogSource:
             if not self._question.is_alive():
                 self._rows, self._question = self._question.rows, None
 
-    def _read(self) -> list[_Row] | None:
+    def _read(self) -> list[_CatalogRow] | None:
         """What the database says, None when it does not answer or has no catalog."""
         from sqlalchemy import func, select
 
@@ -122,7 +122,7 @@ class CatalogSource:
         try:
             with self._catalog.session() as session:
                 return [
-                    _Row(place, state, count, int(size), newest)
+                    _CatalogRow(place, state, count, int(size), newest)
                     for place, state, count, size, newest in session.execute(query)
                 ]
         except AerologError:

@@ -36,7 +36,7 @@ _CLASS: Final = re.compile(r"[A-Za-z_][\w.$]*(?=[:\s]|$)")
 _ERROR_CLASSES: Final = 20
 
 
-class Source(Protocol):
+class MetricSource(Protocol):
     """Something that metrics are collected from."""
 
     def collect(self, samples: Samples) -> None:
@@ -47,7 +47,7 @@ class Source(Protocol):
 
 
 @dataclass(slots=True)
-class DriverState:
+class DriverReading:
     """What was found in a driver's directory at one moment.
 
     Attributes:
@@ -72,29 +72,29 @@ class DriverReader:
     def __init__(self, aeron_dir: str) -> None:
         self.aeron_dir = aeron_dir
         self._view: DriverView | None = None
-        self._look: tuple[Samples, DriverState] | None = None
+        self._look: tuple[Samples, DriverReading] | None = None
 
-    def look(self, samples: Samples) -> DriverState:
+    def look(self, samples: Samples) -> DriverReading:
         """What there is now; the same one for the same collection."""
         if self._look is None or self._look[0] is not samples:
             self._look = samples, self._now(samples.now_ms)
         return self._look[1]
 
-    def _now(self, now_ms: int) -> DriverState:
+    def _now(self, now_ms: int) -> DriverReading:
         if self._view is not None and self._view.is_replaced():
             self.close()
         if self._view is None:
             try:
                 self._view = DriverView.open(self.aeron_dir)
             except ViewError as error:
-                return DriverState(error.trouble.value)
+                return DriverReading(error.trouble.value)
         view = self._view
         if view.is_closed():
-            return DriverState(CLOSED, view)
+            return DriverReading(CLOSED, view)
         if not view.is_alive(now_ms):
-            return DriverState(DEAD, view)
+            return DriverReading(DEAD, view)
         snapshot = view.counters()
-        return DriverState(ALIVE, view, snapshot, streams(snapshot))
+        return DriverReading(ALIVE, view, snapshot, streams(snapshot))
 
     def close(self) -> None:
         """Lets go of the files."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """What a metric is to a database of metrics."""
 
     GAUGE = "gauge"
@@ -45,7 +45,7 @@ class Family:
     name: str
     help: str
     labels: tuple[str, ...]
-    kind: Kind = Kind.GAUGE
+    kind: MetricKind = MetricKind.GAUGE
     merge: Merge = Merge.SUM
     system: Mapping[int, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
@@ -77,11 +77,11 @@ def _gauge(
     merge: Merge = Merge.SUM,
     system: _System | None = None,
 ) -> Family:
-    return Family(f"aerolog_{name}", text, labels + more, Kind.GAUGE, merge, _told(system))
+    return Family(f"aerolog_{name}", text, labels + more, MetricKind.GAUGE, merge, _told(system))
 
 
 def _counter(name: str, text: str, labels: tuple[str, ...], *more: str) -> Family:
-    return Family(f"aerolog_{name}_total", text, labels + more, Kind.COUNTER)
+    return Family(f"aerolog_{name}_total", text, labels + more, MetricKind.COUNTER)
 
 
 def _system(system: _System, name: str, text: str, *more: str) -> Family:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aerolog._version import __version__
 from aerolog.tools.metrics.archive_metrics import ArchiveSource
-from aerolog.tools.metrics.driver_metrics import DriverReader, DriverSource, Source
+from aerolog.tools.metrics.driver_metrics import DriverReader, DriverSource, MetricSource
 from aerolog.tools.metrics.samples import Collected, Samples
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.resource import Resource
@@ -51,7 +51,7 @@ class Exporter(Resource):
         self._limit = watched.limit
         self._readers: dict[str, DriverReader] = {}
         interval_ms = round(watched.interval_s * 1000)
-        self._sources: list[Source] = [
+        self._sources: list[MetricSource] = [
             DriverSource(self._reader(one), watched.limit)
             for one in dict.fromkeys(watched.aeron_dirs)
         ]

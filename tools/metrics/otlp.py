@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerolog._version import __version__
 from aerolog.catalog.extras import require
-from aerolog.tools.metrics.families import Kind
+from aerolog.tools.metrics.families import MetricKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -122,7 +122,7 @@ def _metric(collected: Collected, began_ns: int, now_ns: int) -> Metric:
     points = [
         NumberDataPoint(
             attributes=dict(zip(family.labels, labels, strict=True)),
-            start_time_unix_nano=began_ns if family.kind is Kind.COUNTER else 0,
+            start_time_unix_nano=began_ns if family.kind is MetricKind.COUNTER else 0,
             time_unix_nano=now_ns,
             value=float(value),
         )
@@ -130,7 +130,7 @@ def _metric(collected: Collected, began_ns: int, now_ns: int) -> Metric:
     ]
     data = (
         Sum(points, AggregationTemporality.CUMULATIVE, is_monotonic=True)
-        if family.kind is Kind.COUNTER
+        if family.kind is MetricKind.COUNTER
         else Gauge(points)
     )
     return Metric(family.name, family.help, _UNITS[family.unit], data)

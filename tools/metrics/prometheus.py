@@ -12,7 +12,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 from aerolog.catalog.extras import require
-from aerolog.tools.metrics.families import Kind
+from aerolog.tools.metrics.families import MetricKind
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class ListenError(AerologError):
     """An address that cannot be listened at."""
 
 
-class _Collector:
+class _PrometheusCollector:
     """What prometheus-client asks for metrics."""
 
     def __init__(self, exporter: Exporter) -> None:
@@ -54,7 +54,7 @@ def registry_of(exporter: Exporter) -> CollectorRegistry:
     """
     client = require("prometheus_client", "metrics for Prometheus")
     registry: CollectorRegistry = client.CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(exporter))
+    registry.register(_PrometheusCollector(exporter))
     return registry
 
 
@@ -64,7 +64,7 @@ def _metric(collected: Collected) -> Metric:
     family = collected.family
     metric: CounterMetricFamily | GaugeMetricFamily = (
         CounterMetricFamily(family.name, family.help, labels=family.labels)
-        if family.kind is Kind.COUNTER
+        if family.kind is MetricKind.COUNTER
         else GaugeMetricFamily(family.name, family.help, labels=family.labels)
     )
     for labels, value in sorted(collected.values.items()):

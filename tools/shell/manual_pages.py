@@ -26,7 +26,7 @@ _VARIABLES: Final = {
 }
 
 
-class Page(NamedTuple):
+class ManualPage(NamedTuple):
     """A manual page: its name without the section, and its text for groff."""
 
     name: str
@@ -48,13 +48,13 @@ class _Node(NamedTuple):
         return "-".join(self.path)
 
 
-def pages() -> Iterator[Page]:
+def pages() -> Iterator[ManualPage]:
     """The page of every command, the overview first."""
     root = _tree()
     yield from _pages(root, root)
 
 
-def page(path: Iterable[str]) -> Page | None:
+def page(path: Iterable[str]) -> ManualPage | None:
     """The page of one command.
 
     Args:
@@ -66,7 +66,7 @@ def page(path: Iterable[str]) -> Page | None:
         if not found:
             return None
         node = found[0]
-    return Page(node.name, _text(node, root))
+    return ManualPage(node.name, _text(node, root))
 
 
 def _tree() -> _Node:
@@ -81,8 +81,8 @@ def _tree() -> _Node:
     return _Node(("aerolog",), root, tuple(nodes))
 
 
-def _pages(node: _Node, root: _Node) -> Iterator[Page]:
-    yield Page(node.name, _text(node, root))
+def _pages(node: _Node, root: _Node) -> Iterator[ManualPage]:
+    yield ManualPage(node.name, _text(node, root))
     for inner in node.inner:
         yield from _pages(inner, root)
 

@@ -37,7 +37,7 @@ _TEXT_MAX: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ErrorSource:
     """The source of errors: its name, and how it is read."""
 
     name: str
@@ -46,14 +46,14 @@ class Source:
 
 def source_of(
     aeron_dir: str | None, archive_dir: str | None, file: Path | None, offset: int | None
-) -> Source:
+) -> ErrorSource:
     """What is asked for: a file, an archive's log, or a driver's.
 
     Raises:
         ViewError: it cannot be looked at.
     """
     if file is not None:
-        return Source(str(file), lambda: _of_file(file, offset))
+        return ErrorSource(str(file), lambda: _of_file(file, offset))
     if archive_dir is not None:
         archive = ArchiveView.open(archive_dir)
         if archive.mark_fault is not None:
@@ -63,9 +63,9 @@ def source_of(
                 f"no error log, for there is no mark file to be read: {archive.mark_fault}",
                 "an archive that starts there writes it",
             )
-        return Source(f"archive {archive_dir}", archive.errors)
+        return ErrorSource(f"archive {archive_dir}", archive.errors)
     watched = WatchedDriver(aeron_dir)
-    return Source(f"driver {watched.view.aeron_dir}", lambda: watched.refresh().errors())
+    return ErrorSource(f"driver {watched.view.aeron_dir}", lambda: watched.refresh().errors())
 
 
 def _of_file(path: Path, offset: int | None) -> list[ObservedError]:
@@ -118,7 +118,7 @@ def _epoch_ms(text: str) -> int:
     return round(moment.timestamp() * 1000)
 
 
-def show(source: Source, schedule: Schedule, *, since_ms: int, as_json: bool) -> None:
+def show(source: ErrorSource, schedule: Schedule, *, since_ms: int, as_json: bool) -> None:
     """Prints errors, the latest first, for people or as JSON."""
 
     def wanted() -> list[ObservedError]:

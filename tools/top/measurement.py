@@ -190,7 +190,7 @@ class Reading:
     stopped: Sequence[RecordingFigures] = ()
 
 
-class Source(Protocol):
+class ReadingSource(Protocol):
     """A source of readings."""
 
     def look(self) -> Reading:

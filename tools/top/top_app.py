@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from aerolog.tools.top.glyphs import Glyphs
-    from aerolog.tools.top.measurement import Source
+    from aerolog.tools.top.measurement import ReadingSource
 
 
 class TopApp(App[int]):
@@ -48,7 +48,7 @@ class TopApp(App[int]):
         Binding("ctrl+c", "interrupt", "interrupt", show=False, priority=True),
     ]
 
-    def __init__(self, source: Source, glyphs: Glyphs, interval_s: float = 1.0) -> None:
+    def __init__(self, source: ReadingSource, glyphs: Glyphs, interval_s: float = 1.0) -> None:
         # The terminal's own colours, whatever they are.
         super().__init__(ansi_color=True)
         self.source = source

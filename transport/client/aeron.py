@@ -15,7 +15,7 @@ from aerolog.transport.client.client_conductor import ClientConductor
 from aerolog.transport.client.client_counters import Counter, Counters
 from aerolog.transport.client.options import ClientOptions, log_change
 from aerolog.transport.client.publication import ExclusivePublication, Publication
-from aerolog.transport.client.registration import Kind, RegistrationFuture
+from aerolog.transport.client.registration import RegistrationFuture, ResourceKind
 from aerolog.transport.client.subscription import Subscription
 from aerolog.transport.concurrent.daemon_thread import DaemonThread
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
@@ -130,7 +130,7 @@ class Aeron(Resource):
     ) -> RegistrationFuture[Publication]:
         """Add a publication as ``add_publication`` does, without waiting."""
         return self._publish(
-            Kind.PUBLICATION, commands.AddPublication, Publication, channel, stream_id
+            ResourceKind.PUBLICATION, commands.AddPublication, Publication, channel, stream_id
         )
 
     def add_exclusive_publication(
@@ -146,7 +146,7 @@ class Aeron(Resource):
     ) -> RegistrationFuture[ExclusivePublication]:
         """Add a publication as ``add_exclusive_publication`` does, without waiting."""
         return self._publish(
-            Kind.EXCLUSIVE_PUBLICATION,
+            ResourceKind.EXCLUSIVE_PUBLICATION,
             commands.AddExclusivePublication,
             ExclusivePublication,
             channel,
@@ -155,7 +155,7 @@ class Aeron(Resource):
 
     def _publish(
         self,
-        kind: Kind,
+        kind: ResourceKind,
         command: Any,
         make: Any,
         channel: str | ChannelUri,
@@ -233,7 +233,7 @@ class Aeron(Resource):
 
         client_id = conductor.client_id
         return conductor.submit(
-            Kind.SUBSCRIPTION,
+            ResourceKind.SUBSCRIPTION,
             lambda i: commands.AddSubscription(client_id, i, stream, text),
             complete,
         )
@@ -272,7 +272,7 @@ class Aeron(Resource):
 
         client_id, key = conductor.client_id, bytes(key)
         return conductor.submit(
-            Kind.COUNTER,
+            ResourceKind.COUNTER,
             lambda i: commands.AddCounter(client_id, i, _int32("type_id", type_id), key, label),
             complete,
         )
@@ -308,7 +308,7 @@ class Aeron(Resource):
         _check_counter(label, key)
         client_id, key = conductor.client_id, bytes(key)
         return conductor.submit(
-            Kind.STATIC_COUNTER,
+            ResourceKind.STATIC_COUNTER,
             lambda i: commands.AddStaticCounter(
                 client_id, i, registration_id, _int32("type_id", type_id), key, label
             ),
@@ -377,7 +377,7 @@ class Aeron(Resource):
             return known
         client_id, stream = conductor.client_id, _int32("stream_id", stream_id)
         return conductor.submit(
-            Kind.SESSION_ID,
+            ResourceKind.SESSION_ID,
             lambda i: commands.GetNextAvailableSessionId(client_id, i, stream),
             lambda ready: int(ready.session_id),
         )

@@ -17,7 +17,7 @@ from aerolog.transport.client.client_events import ClientClosed, ErrorRaised, Ev
 from aerolog.transport.client.driver_listener import DriverListener
 from aerolog.transport.client.log_table import LogTable
 from aerolog.transport.client.options import LOG, log_change
-from aerolog.transport.client.registration import Kind, Pending, RegistrationFuture
+from aerolog.transport.client.registration import Pending, RegistrationFuture, ResourceKind
 from aerolog.transport.errors import (
     AerologError,
     BroadcastLappedError,
@@ -162,7 +162,7 @@ class ClientConductor:
 
     def submit(
         self,
-        kind: Kind,
+        kind: ResourceKind,
         command: Callable[[int], commands.Command],
         complete: Callable[[Any], _T],
     ) -> RegistrationFuture[_T]:
@@ -191,7 +191,7 @@ class ClientConductor:
 
     def call(
         self,
-        kind: Kind,
+        kind: ResourceKind,
         command: Callable[[int], commands.Command],
         complete: Callable[[Any], _T],
         timeout: float | None = None,
@@ -458,7 +458,9 @@ class ClientConductor:
         """Send a remove command without waiting for its answer; call with the lock held."""
         future: RegistrationFuture[None]
         future = RegistrationFuture(self.connection.ring.next_correlation_id(), self)
-        self.pending[future.registration_id] = Pending(Kind.OPERATION, future, lambda _: None)
+        self.pending[future.registration_id] = Pending(
+            ResourceKind.OPERATION, future, lambda _: None
+        )
         message = command(future.registration_id)
         try:
             self.send(message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from aerolog.transport.client.registration import Kind, RegistrationFuture
+from aerolog.transport.client.registration import RegistrationFuture, ResourceKind
 from aerolog.transport.protocol import commands
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Destination:
         timeout: float | None,
     ) -> Self:
         conductor.check_keys(channel)
-        future = conductor.submit(Kind.DESTINATION, add, _nothing)
+        future = conductor.submit(ResourceKind.DESTINATION, add, _nothing)
         try:
             if wait:
                 conductor.await_answer(future, timeout)
@@ -122,7 +122,7 @@ class Destination:
                 client_id, correlation_id, publication_id, str(channel_or_id)
             )
 
-        conductor.call(Kind.DESTINATION, command, _nothing, timeout)
+        conductor.call(ResourceKind.DESTINATION, command, _nothing, timeout)
 
     @staticmethod
     def remove_from_subscription(
@@ -134,7 +134,7 @@ class Destination:
         """Stop receiving a subscription's stream from a channel."""
         client_id, subscription_id = conductor.client_id, subscription.registration_id
         conductor.call(
-            Kind.DESTINATION,
+            ResourceKind.DESTINATION,
             lambda i: commands.RemoveReceiveDestination(client_id, i, subscription_id, channel),
             _nothing,
             timeout,
@@ -151,7 +151,9 @@ class Destination:
             return
         self.removed = True
         own, conductor = self.registration_id, self._conductor
-        future = conductor.submit(Kind.DESTINATION, lambda i: self._remove(i, own), _nothing)
+        future = conductor.submit(
+            ResourceKind.DESTINATION, lambda i: self._remove(i, own), _nothing
+        )
         try:
             if wait:
                 conductor.await_answer(future, timeout)

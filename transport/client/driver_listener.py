@@ -14,7 +14,7 @@ from aerolog.transport.client.client_events import (
 )
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.options import log_change
-from aerolog.transport.client.registration import Kind, Pending
+from aerolog.transport.client.registration import Pending, ResourceKind
 from aerolog.transport.errors import (
     AerologError,
     ChannelEndpointError,
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 _NONE = -1
 
 # What takes back what a command of each kind has made; a destination or static counter stays.
-_REMOVE: dict[Kind, Callable[[int, int, int], commands.Command]] = {
-    Kind.PUBLICATION: commands.RemovePublication,
-    Kind.EXCLUSIVE_PUBLICATION: commands.RemovePublication,
-    Kind.SUBSCRIPTION: commands.RemoveSubscription,
-    Kind.COUNTER: commands.RemoveCounter,
+_REMOVE: dict[ResourceKind, Callable[[int, int, int], commands.Command]] = {
+    ResourceKind.PUBLICATION: commands.RemovePublication,
+    ResourceKind.EXCLUSIVE_PUBLICATION: commands.RemovePublication,
+    ResourceKind.SUBSCRIPTION: commands.RemoveSubscription,
+    ResourceKind.COUNTER: commands.RemoveCounter,
 }
 
 

@@ -39,7 +39,7 @@ from aerolog.transport.logbuffer.log_reader cimport (
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FLAG_END, align_frame
 
-from aerolog.transport.client.registration import Kind
+from aerolog.transport.client.registration import ResourceKind
 from aerolog.transport.errors import ConcurrentUseError, MessageFormatError, MessageTooLargeError
 from aerolog.transport.protocol.commands import RejectImage
 
@@ -543,7 +543,7 @@ cdef class Image(BatchSource):
             )
         owner, image_id, position = self.conductor, self.correlation_id, self.position
         owner.call(
-            Kind.DESTINATION,
+            ResourceKind.DESTINATION,
             lambda i: RejectImage(owner.client_id, i, image_id, position, reason),
             lambda _: None,
             timeout,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Kind(Enum):
+class ResourceKind(Enum):
     """The kind of object that a command asks for and that its answer becomes."""
 
     PUBLICATION = auto()
@@ -96,7 +96,7 @@ class Pending:
         abandoned: whether the command was cancelled, so that its resource is to be removed.
     """
 
-    kind: Kind
+    kind: ResourceKind
     future: RegistrationFuture[Any]
     complete: Callable[[Any], Any]
     abandoned: bool = field(default=False)

@@ -1,6 +1,6 @@
 """Properties and their sources; the one parser for sizes, durations, times and numbers."""
 
-from aerolog.transport.config.definition import Declare, Infer, Kind, Property
+from aerolog.transport.config.definition import Declare, Infer, Property, PropertyKind
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.config.times import parse_time_ns
@@ -15,9 +15,9 @@ from aerolog.transport.config.values import (
 __all__ = [
     "Declare",
     "Infer",
-    "Kind",
     "Properties",
     "Property",
+    "PropertyKind",
     "Settings",
     "format_duration",
     "format_size",

@@ -21,7 +21,7 @@ T_co = TypeVar("T_co", covariant=True)
 _PREFIX: Final = "aeron."
 
 
-class Kind(Enum):
+class PropertyKind(Enum):
     """How the text of a property is read (spec configuration 2); the value names the form."""
 
     SIZE = "digits and optionally k, m or g"
@@ -66,7 +66,7 @@ class Property(Generic[T_co]):
     """
 
     name: str
-    kind: Kind
+    kind: PropertyKind
     default: T_co
     meaning: str
     keyword: str
@@ -113,19 +113,28 @@ class Declare:
         **names: str,
     ) -> Property[int]:  # fmt: skip
         """Declare a size in bytes."""
-        return self._add(name, Kind.SIZE, default, meaning, names, low=low, high=high)
+        return self._add(name, PropertyKind.SIZE, default, meaning, names, low=low, high=high)
 
     def duration(
         self, name: str, default_ns: int, meaning: str, *, low: int = 0, high: int = INT64_MAX,
         **names: str,
     ) -> Property[int]:  # fmt: skip
         """Declare a duration in nanoseconds."""
-        return self._add(name, Kind.DURATION, default_ns, meaning, names, low=low, high=high)
+        return self._add(
+            name, PropertyKind.DURATION, default_ns, meaning, names, low=low, high=high
+        )
 
     def millis(self, name: str, default_ms: int, meaning: str, **names: str) -> Property[int]:
         """Declare a number of milliseconds, which is a plain number in the reference."""
         return self._add(
-            name, Kind.MILLIS, default_ms, meaning, names, low=0, high=INT64_MAX, lenient=True
+            name,
+            PropertyKind.MILLIS,
+            default_ms,
+            meaning,
+            names,
+            low=0,
+            high=INT64_MAX,
+            lenient=True,
         )
 
     def integer(
@@ -134,7 +143,7 @@ class Declare:
     ) -> Property[int]:  # fmt: skip
         """Declare a 32-bit integer."""
         return self._add(
-            name, Kind.INT, default, meaning, names, low=low, high=high, lenient=lenient
+            name, PropertyKind.INT, default, meaning, names, low=low, high=high, lenient=lenient
         )
 
     @overload
@@ -150,22 +159,22 @@ class Declare:
     ) -> Property[Any]:
         """Declare a 64-bit integer."""
         return self._add(
-            name, Kind.LONG, default, meaning, names, low=low, high=INT64_MAX, lenient=True
+            name, PropertyKind.LONG, default, meaning, names, low=low, high=INT64_MAX, lenient=True
         )
 
     def double(self, name: str, default: float, meaning: str, **names: str) -> Property[float]:
         """Declare a floating point number."""
-        return self._add(name, Kind.DOUBLE, default, meaning, names, lenient=True)
+        return self._add(name, PropertyKind.DOUBLE, default, meaning, names, lenient=True)
 
     def boolean(
         self, name: str, default: bool, meaning: str, *, any_case: bool = False, **names: str
     ) -> Property[bool]:
         """Declare a boolean: ``true`` is true, any other text is false."""
-        return self._add(name, Kind.BOOL, default, meaning, names, any_case=any_case)
+        return self._add(name, PropertyKind.BOOL, default, meaning, names, any_case=any_case)
 
     def inferable(self, name: str, meaning: str, **names: str) -> Property[Infer]:
         """Declare an inferable boolean: ``infer``, ``true``, or any other text for false."""
-        return self._add(name, Kind.INFERABLE, Infer.INFER, meaning, names)
+        return self._add(name, PropertyKind.INFERABLE, Infer.INFER, meaning, names)
 
     @overload
     def text(self, name: str, default: str, meaning: str, **names: str) -> Property[str]: ...
@@ -175,7 +184,7 @@ class Declare:
     ) -> Property[str | None]: ...
     def text(self, name: str, default: str | None, meaning: str, **names: str) -> Property[Any]:
         """Declare a text that is used as it stands."""
-        return self._add(name, Kind.TEXT, default, meaning, names)
+        return self._add(name, PropertyKind.TEXT, default, meaning, names)
 
     @overload
     def choice(
@@ -193,20 +202,20 @@ class Declare:
     ) -> Property[Any]:  # fmt: skip
         """Declare one of several names; ``choices`` maps each accepted text to its meaning."""
         return self._add(
-            name, Kind.NAME, default, meaning, names, choices=choices, plug_ins=plug_ins
+            name, PropertyKind.NAME, default, meaning, names, choices=choices, plug_ins=plug_ins
         )
 
     def hex_bytes(self, name: str, default: bytes, meaning: str, **names: str) -> Property[bytes]:
         """Declare bytes that are written as hexadecimal digits."""
-        return self._add(name, Kind.HEX, default, meaning, names)
+        return self._add(name, PropertyKind.HEX, default, meaning, names)
 
     def port_range(self, name: str, meaning: str, **names: str) -> Property[tuple[int, int] | None]:
         """Declare an optional range of two port numbers."""
-        added: Property[Any] = self._add(name, Kind.PORT_RANGE, None, meaning, names)
+        added: Property[Any] = self._add(name, PropertyKind.PORT_RANGE, None, meaning, names)
         return added
 
     def _add(
-        self, name: str, kind: Kind, default: T, meaning: str, names: Mapping[str, str],
+        self, name: str, kind: PropertyKind, default: T, meaning: str, names: Mapping[str, str],
         **limits: Any,
     ) -> Property[T]:  # fmt: skip
         unknown = set(names) - {"keyword", "env"}

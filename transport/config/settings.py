@@ -7,7 +7,7 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from aerolog.transport.config.definition import Infer, Kind, Property
+from aerolog.transport.config.definition import Infer, Property, PropertyKind
 from aerolog.transport.config.known_names import (
     STRICT,
     tell_once,
@@ -150,7 +150,7 @@ class Settings:
         try:
             return _parse(prop, raw)
         except ConfigurationError as error:
-            if not (prop.lenient or (raw.from_environment and prop.kind is not Kind.NAME)):
+            if not (prop.lenient or (raw.from_environment and prop.kind is not PropertyKind.NAME)):
                 raise ConfigurationError(
                     f"{error} ({raw.source})",
                     reference_type=error.reference_type,
@@ -171,11 +171,11 @@ def format_value(prop: Property[Any], value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, bytes):
         return value.hex()
-    if prop.kind is Kind.SIZE:
+    if prop.kind is PropertyKind.SIZE:
         return format_size(value)
-    if prop.kind is Kind.DURATION:
+    if prop.kind is PropertyKind.DURATION:
         return format_duration(value) if value >= 0 else str(value)
-    if prop.kind is Kind.PORT_RANGE:
+    if prop.kind is PropertyKind.PORT_RANGE:
         return f"{value[0]} {value[1]}"
     return str(value)
 
@@ -186,9 +186,9 @@ def _by_property(
     accepted: dict[str, Property[Any]] = {}
     for prop in table:
         accepted.setdefault(prop.keyword, prop)
-        if prop.kind is Kind.DURATION:
+        if prop.kind is PropertyKind.DURATION:
             accepted[prop.keyword + "_ns"] = prop
-        elif prop.kind is Kind.MILLIS:
+        elif prop.kind is PropertyKind.MILLIS:
             accepted[prop.keyword + "_ms"] = prop
     given: dict[str, tuple[str, Any]] = {}
     for keyword, value in keywords.items():
@@ -210,11 +210,11 @@ def _parse(prop: Property[Any], raw: RawValue) -> Any:
     parser = _PARSERS.get(prop.kind)
     if parser is not None:
         return parser(prop.name, text)
-    if prop.kind is Kind.BOOL:
+    if prop.kind is PropertyKind.BOOL:
         return _parse_bool(prop, raw)
-    if prop.kind is Kind.INFERABLE:
+    if prop.kind is PropertyKind.INFERABLE:
         return _INFERABLE.get(text, Infer.FALSE)
-    if prop.kind is Kind.NAME:
+    if prop.kind is PropertyKind.NAME:
         return _choose(prop, text)
     if "\0" in text:
         raise ConfigurationError(
@@ -277,35 +277,39 @@ def _parse_duration(name: str, text: str) -> int:
 
 
 _INFERABLE: Final = {"infer": Infer.INFER, "true": Infer.TRUE}
-_PARSERS: Final[dict[Kind, Callable[[str, str], Any]]] = {
-    Kind.SIZE: parse_size,
-    Kind.DURATION: _parse_duration,
-    Kind.MILLIS: lambda name, text: _parse_number(name, text, INT64_MIN, INT64_MAX),
-    Kind.INT: lambda name, text: _parse_number(name, text, INT32_MIN, INT32_MAX),
-    Kind.LONG: lambda name, text: _parse_number(name, text, INT64_MIN, INT64_MAX),
-    Kind.DOUBLE: _parse_double,
-    Kind.HEX: parse_hex_bytes,
-    Kind.PORT_RANGE: parse_port_range,
+_PARSERS: Final[dict[PropertyKind, Callable[[str, str], Any]]] = {
+    PropertyKind.SIZE: parse_size,
+    PropertyKind.DURATION: _parse_duration,
+    PropertyKind.MILLIS: lambda name, text: _parse_number(name, text, INT64_MIN, INT64_MAX),
+    PropertyKind.INT: lambda name, text: _parse_number(name, text, INT32_MIN, INT32_MAX),
+    PropertyKind.LONG: lambda name, text: _parse_number(name, text, INT64_MIN, INT64_MAX),
+    PropertyKind.DOUBLE: _parse_double,
+    PropertyKind.HEX: parse_hex_bytes,
+    PropertyKind.PORT_RANGE: parse_port_range,
 }
 
 
 def _from_keyword(prop: Property[Any], keyword: str, value: Any) -> Any:
     kind = prop.kind
-    if kind in {Kind.DURATION, Kind.MILLIS}:
+    if kind in {PropertyKind.DURATION, PropertyKind.MILLIS}:
         return _duration_keyword(prop, keyword, value)
-    if kind is Kind.SIZE:
+    if kind is PropertyKind.SIZE:
         return size_to_int(keyword, value)
-    if kind is Kind.BOOL and isinstance(value, bool):
+    if kind is PropertyKind.BOOL and isinstance(value, bool):
         return value
-    if kind is Kind.INFERABLE and isinstance(value, (bool, Infer)):
+    if kind is PropertyKind.INFERABLE and isinstance(value, (bool, Infer)):
         return Infer("true" if value else "false") if isinstance(value, bool) else value
-    if kind is Kind.DOUBLE and isinstance(value, (int, float)):
+    if kind is PropertyKind.DOUBLE and isinstance(value, (int, float)):
         return float(value)
-    if kind in {Kind.INT, Kind.LONG} and isinstance(value, int) and not isinstance(value, bool):
+    if (
+        kind in {PropertyKind.INT, PropertyKind.LONG}
+        and isinstance(value, int)
+        and not isinstance(value, bool)
+    ):
         return value
-    if kind is Kind.HEX and isinstance(value, bytes):
+    if kind is PropertyKind.HEX and isinstance(value, bytes):
         return value
-    if kind is Kind.PORT_RANGE and isinstance(value, (tuple, list)) and len(value) == 2:
+    if kind is PropertyKind.PORT_RANGE and isinstance(value, (tuple, list)) and len(value) == 2:
         return _parse(prop, RawValue(f"{value[0]} {value[1]}", keyword))
     text = getattr(value, "__fspath__", lambda: value)()
     if isinstance(text, str):
@@ -314,7 +318,7 @@ def _from_keyword(prop: Property[Any], keyword: str, value: Any) -> Any:
 
 
 def _duration_keyword(prop: Property[Any], keyword: str, value: Any) -> int:
-    unit_ns = 1 if prop.kind is Kind.DURATION else NS_PER_MS
+    unit_ns = 1 if prop.kind is PropertyKind.DURATION else NS_PER_MS
     if keyword != prop.keyword:
         if isinstance(value, bool) or not isinstance(value, int):
             raise ConfigurationError(f"{keyword}: {value!r} is not a whole number")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.transport.config.definition import Infer, Kind
+from aerolog.transport.config.definition import Infer, PropertyKind
 from aerolog.transport.memory.cnc import VERSION, cnc_path, version_text
 
 if TYPE_CHECKING:
     from aerolog.transport.config.settings import Settings
 
-_UNITS = {Kind.DURATION: "Ns", Kind.MILLIS: "Ms"}
+_UNITS = {PropertyKind.DURATION: "Ns", PropertyKind.MILLIS: "Ms"}
 
 
 def format_configuration(directory: str, settings: Settings) -> str:

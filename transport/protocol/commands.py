@@ -13,7 +13,7 @@ from aerolog.transport.errors import ControlProtocolError, ErrorCode
 from aerolog.transport.protocol.layout import (
     Field,
     FieldError,
-    Kind,
+    FieldKind,
     Layout,
     decode,
     encode,
@@ -214,24 +214,24 @@ class GetNextAvailableSessionId(Command):
     stream_id: int
 
 
-_PREFIX: Layout = (Field("client_id", Kind.I64), Field("correlation_id", Kind.I64))
-_STREAM = Field("stream_id", Kind.I32)
-_CHANNEL = Field("channel", Kind.STRING, what="channel")
-_REGISTRATION = Field("registration_id", Kind.I64)
+_PREFIX: Layout = (Field("client_id", FieldKind.I64), Field("correlation_id", FieldKind.I64))
+_STREAM = Field("stream_id", FieldKind.I32)
+_CHANNEL = Field("channel", FieldKind.STRING, what="channel")
+_REGISTRATION = Field("registration_id", FieldKind.I64)
 _COUNTER: Layout = (
-    Field("type_id", Kind.I32),
-    Field("key", Kind.BYTES, what="key"),
-    Field("label", Kind.STRING, align=4, what="label"),
+    Field("type_id", FieldKind.I32),
+    Field("key", FieldKind.BYTES, what="key"),
+    Field("label", FieldKind.STRING, align=4, what="label"),
 )
 _DESTINATION: Layout = (*_PREFIX, _REGISTRATION, _CHANNEL)
 
 LAYOUTS: dict[type[Command], Layout] = {
     AddPublication: (*_PREFIX, _STREAM, _CHANNEL),
-    RemovePublication: (*_PREFIX, _REGISTRATION, Field("flags", Kind.I64, optional=True)),
+    RemovePublication: (*_PREFIX, _REGISTRATION, Field("flags", FieldKind.I64, optional=True)),
     AddExclusivePublication: (*_PREFIX, _STREAM, _CHANNEL),
     AddSubscription: (
         *_PREFIX,
-        Field("registration_correlation_id", Kind.I64),
+        Field("registration_correlation_id", FieldKind.I64),
         _STREAM,
         _CHANNEL,
     ),
@@ -244,18 +244,18 @@ LAYOUTS: dict[type[Command], Layout] = {
     ClientClose: _PREFIX,
     AddReceiveDestination: _DESTINATION,
     RemoveReceiveDestination: _DESTINATION,
-    TerminateDriver: (*_PREFIX, Field("token", Kind.BYTES, what="token buffer")),
+    TerminateDriver: (*_PREFIX, Field("token", FieldKind.BYTES, what="token buffer")),
     AddStaticCounter: (*_PREFIX, _REGISTRATION, *_COUNTER),
     RejectImage: (
         *_PREFIX,
-        Field("image_correlation_id", Kind.I64),
-        Field("position", Kind.I64),
-        Field("reason", Kind.STRING),
+        Field("image_correlation_id", FieldKind.I64),
+        Field("position", FieldKind.I64),
+        Field("reason", FieldKind.STRING),
     ),
     RemoveDestinationById: (
         *_PREFIX,
         _REGISTRATION,
-        Field("destination_registration_id", Kind.I64),
+        Field("destination_registration_id", FieldKind.I64),
     ),
     GetNextAvailableSessionId: (*_PREFIX, _STREAM),
 }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Kind(Enum):
+class FieldKind(Enum):
     """Wire type of a field."""
 
     I16 = "<h"
@@ -35,7 +35,7 @@ class Field:
     """
 
     name: str
-    kind: Kind
+    kind: FieldKind
     align: int = 1
     optional: bool = False
     what: str = ""
@@ -43,8 +43,17 @@ class Field:
 
 Layout = tuple[Field, ...]
 
-_SIZES = {Kind.I16: 2, Kind.U16: 2, Kind.I32: 4, Kind.I64: 8, Kind.ADDRESS: 16}
-_CODECS = {kind: struct.Struct(kind.value) for kind in (Kind.I16, Kind.U16, Kind.I32, Kind.I64)}
+_SIZES = {
+    FieldKind.I16: 2,
+    FieldKind.U16: 2,
+    FieldKind.I32: 4,
+    FieldKind.I64: 8,
+    FieldKind.ADDRESS: 16,
+}
+_CODECS = {
+    kind: struct.Struct(kind.value)
+    for kind in (FieldKind.I16, FieldKind.U16, FieldKind.I32, FieldKind.I64)
+}
 _COUNT = struct.Struct("<i")
 
 Value = int | str | bytes
@@ -87,10 +96,10 @@ def encode(layout: Layout, message: object) -> bytes:
         value = getattr(message, field.name)
         if field.kind in _CODECS:
             out += _CODECS[field.kind].pack(value)
-        elif field.kind is Kind.ADDRESS:
+        elif field.kind is FieldKind.ADDRESS:
             out += value.ljust(16, b"\0")[:16]
         else:
-            data = encode_ascii(value) if field.kind is Kind.STRING else bytes(value)
+            data = encode_ascii(value) if field.kind is FieldKind.STRING else bytes(value)
             out += _COUNT.pack(len(data)) + data
     return bytes(out)
 
@@ -113,7 +122,7 @@ def decode(layout: Layout, data: bytes) -> dict[str, Value]:
             raise FieldError(field, None)
         if field.kind in _CODECS:
             (values[field.name],) = _CODECS[field.kind].unpack_from(data, offset)
-        elif field.kind is Kind.ADDRESS:
+        elif field.kind is FieldKind.ADDRESS:
             values[field.name] = data[offset : offset + size]
         else:
             values[field.name], size = _counted(field, data, offset)
@@ -127,5 +136,5 @@ def _counted(field: Field, data: bytes, offset: int) -> tuple[str | bytes, int]:
     if count < 0 or count > len(data) - start:
         raise FieldError(field, start + count)
     content = data[start : start + count]
-    text = content.decode("ascii", "replace") if field.kind is Kind.STRING else content
+    text = content.decode("ascii", "replace") if field.kind is FieldKind.STRING else content
     return text, _COUNT.size + count

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from aerolog.transport.errors import MessageFormatError
-from aerolog.transport.protocol.layout import Field, FieldError, Kind, Layout, decode, encode
+from aerolog.transport.protocol.layout import Field, FieldError, FieldKind, Layout, decode, encode
 
 NULL_VALUE = -1
 ADDRESS_IPV4 = 1
@@ -171,21 +171,21 @@ class NextAvailableSessionId(Response):
     session_id: int
 
 
-_CORRELATION = Field("correlation_id", Kind.I64)
-_SESSION = Field("session_id", Kind.I32)
-_STREAM = Field("stream_id", Kind.I32)
-_COUNTER_ID = Field("counter_id", Kind.I32)
-_CODE = Field("code", Kind.I32)
-_MESSAGE = Field("message", Kind.STRING)
-_SUBSCRIPTION = Field("subscription_registration_id", Kind.I64)
+_CORRELATION = Field("correlation_id", FieldKind.I64)
+_SESSION = Field("session_id", FieldKind.I32)
+_STREAM = Field("stream_id", FieldKind.I32)
+_COUNTER_ID = Field("counter_id", FieldKind.I32)
+_CODE = Field("code", FieldKind.I32)
+_MESSAGE = Field("message", FieldKind.STRING)
+_SUBSCRIPTION = Field("subscription_registration_id", FieldKind.I64)
 _PUBLICATION_READY: Layout = (
     _CORRELATION,
-    Field("registration_id", Kind.I64),
+    Field("registration_id", FieldKind.I64),
     _SESSION,
     _STREAM,
-    Field("limit_counter_id", Kind.I32),
-    Field("channel_status_id", Kind.I32),
-    Field("log_file", Kind.STRING),
+    Field("limit_counter_id", FieldKind.I32),
+    Field("channel_status_id", FieldKind.I32),
+    Field("log_file", FieldKind.STRING),
 )
 
 LAYOUTS: dict[type[Response], Layout] = {
@@ -195,29 +195,29 @@ LAYOUTS: dict[type[Response], Layout] = {
         _SESSION,
         _STREAM,
         _SUBSCRIPTION,
-        Field("position_counter_id", Kind.I32),
-        Field("log_file", Kind.STRING),
-        Field("source_identity", Kind.STRING, align=4),
+        Field("position_counter_id", FieldKind.I32),
+        Field("log_file", FieldKind.STRING),
+        Field("source_identity", FieldKind.STRING, align=4),
     ),
     PublicationReady: _PUBLICATION_READY,
     OperationSuccess: (_CORRELATION,),
-    UnavailableImage: (_CORRELATION, _SUBSCRIPTION, _STREAM, Field("channel", Kind.STRING)),
+    UnavailableImage: (_CORRELATION, _SUBSCRIPTION, _STREAM, Field("channel", FieldKind.STRING)),
     ExclusivePublicationReady: _PUBLICATION_READY,
-    SubscriptionReady: (_CORRELATION, Field("channel_status_id", Kind.I32)),
+    SubscriptionReady: (_CORRELATION, Field("channel_status_id", FieldKind.I32)),
     CounterReady: (_CORRELATION, _COUNTER_ID),
-    UnavailableCounter: (Field("registration_id", Kind.I64), _COUNTER_ID),
-    ClientTimeout: (Field("client_id", Kind.I64),),
+    UnavailableCounter: (Field("registration_id", FieldKind.I64), _COUNTER_ID),
+    ClientTimeout: (Field("client_id", FieldKind.I64),),
     StaticCounter: (_CORRELATION, _COUNTER_ID),
     OnPublicationError: (
-        Field("registration_id", Kind.I64),
-        Field("destination_registration_id", Kind.I64),
+        Field("registration_id", FieldKind.I64),
+        Field("destination_registration_id", FieldKind.I64),
         _SESSION,
         _STREAM,
-        Field("receiver_id", Kind.I64),
-        Field("group_tag", Kind.I64),
-        Field("address_type", Kind.I16),
-        Field("port", Kind.U16),
-        Field("address", Kind.ADDRESS),
+        Field("receiver_id", FieldKind.I64),
+        Field("group_tag", FieldKind.I64),
+        Field("address_type", FieldKind.I16),
+        Field("port", FieldKind.U16),
+        Field("address", FieldKind.ADDRESS),
         _CODE,
         _MESSAGE,
     ),

@@ -12,7 +12,7 @@ from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.checksum import checksum_for
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.schema import COLUMN_NAMES
-from aerolog.catalog.spark.filters import Bounds
+from aerolog.catalog.spark.filters import RowBounds
 from aerolog.catalog.spark.options import parse_options
 from aerolog.catalog.spark.partitions import plan
 from aerolog.catalog.spark.range_rows import RowSource
@@ -65,7 +65,7 @@ def test_rows_of_all_partitions_are_the_rows_of_one_scan(
         for builder in builders:
             builder.write(folder, stopped=stopped)
         options = parse_options({"archive": folder, "partitionBytes": str(size)})
-        parts = plan(options, Bounds())
+        parts = plan(options, RowBounds())
         source = RowSource(options)
         batches = [batch for ranges in parts for batch in source.batches(ranges)]
         assert pa.Table.from_batches(batches, source.schema).equals(one_scan(folder))
@@ -84,7 +84,7 @@ def test_positions_choose_exactly_the_rows_between_them(
     with tempfile.TemporaryDirectory() as folder:
         builder.write(folder)
         options = parse_options({"archive": folder, "partitionBytes": str(size)})
-        bounds = Bounds(after_position=after, until_position=until)
+        bounds = RowBounds(after_position=after, until_position=until)
         source = RowSource(options)
         batches = [batch for ranges in plan(options, bounds) for batch in source.batches(ranges)]
         found = pa.Table.from_batches(batches, source.schema)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aerolog.transport.errors import ControlProtocolError, ErrorCode, MessageFormatError
 from aerolog.transport.protocol import commands, responses
-from aerolog.transport.protocol.layout import Kind
+from aerolog.transport.protocol.layout import FieldKind
 
 I16 = st.integers(-(2**15), 2**15 - 1)
 U16 = st.integers(0, 2**16 - 1)
@@ -16,13 +16,13 @@ I32 = st.integers(-(2**31), 2**31 - 1)
 I64 = st.integers(-(2**63), 2**63 - 1)
 TEXT = st.text(st.characters(max_codepoint=127), max_size=200)
 VALUES = {
-    Kind.I16: I16,
-    Kind.U16: U16,
-    Kind.I32: I32,
-    Kind.I64: I64,
-    Kind.STRING: TEXT,
-    Kind.BYTES: st.binary(max_size=150),
-    Kind.ADDRESS: st.binary(min_size=16, max_size=16),
+    FieldKind.I16: I16,
+    FieldKind.U16: U16,
+    FieldKind.I32: I32,
+    FieldKind.I64: I64,
+    FieldKind.STRING: TEXT,
+    FieldKind.BYTES: st.binary(max_size=150),
+    FieldKind.ADDRESS: st.binary(min_size=16, max_size=16),
 }
 
 

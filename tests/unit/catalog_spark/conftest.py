@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from aerolog.catalog.spark.filters import Bounds
+from aerolog.catalog.spark.filters import RowBounds
 from aerolog.catalog.spark.options import Table, parse_options
 from aerolog.catalog.spark.partitions import plan
 from aerolog.catalog.spark.range_rows import RowSource
@@ -30,7 +30,7 @@ def read(archive: Path | str, *, table: Table = "rows", **options: str) -> pa.Ta
         decoder = make_decoder(parsed.decoder, parsed.decoder_options)
     sessions = parsed.choice.session_ids
     source = RowSource(parsed, None if sessions is None else frozenset(sessions), decoder)
-    batches = [batch for ranges in plan(parsed, Bounds()) for batch in source.batches(ranges)]
+    batches = [batch for ranges in plan(parsed, RowBounds()) for batch in source.batches(ranges)]
     return pa.Table.from_batches(batches, source.schema)
 
 

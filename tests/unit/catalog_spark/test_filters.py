@@ -14,11 +14,11 @@ from pyspark.sql.datasource import (
     StringContains,
 )
 
-from aerolog.catalog.spark.filters import Bounds
+from aerolog.catalog.spark.filters import RowBounds
 
 
 def test_what_is_taken_is_exact_and_does_not_go_back() -> None:
-    bounds = Bounds()
+    bounds = RowBounds()
     left = bounds.push(
         [
             GreaterThan(("position",), 100),
@@ -40,7 +40,7 @@ def test_what_is_taken_is_exact_and_does_not_go_back() -> None:
 
 
 def test_comparisons_narrow_from_both_sides() -> None:
-    bounds = Bounds()
+    bounds = RowBounds()
     bounds.push([GreaterThanOrEqual(("position",), 64), LessThan(("position",), 96)])
     bounds.push([EqualTo(("position",), 64)])
     assert (bounds.after_position, bounds.until_position) == (63, 64)
@@ -58,7 +58,7 @@ def test_what_is_not_understood_goes_back_as_it_came() -> None:
         EqualTo(("recording_id",), None),
         EqualTo(("reserved_value",), 3),
     ]
-    bounds = Bounds()
+    bounds = RowBounds()
     left = bounds.push(filters)
     assert [id(each) for each in left] == [id(each) for each in filters]
-    assert bounds == Bounds()
+    assert bounds == RowBounds()

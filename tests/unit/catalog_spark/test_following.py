@@ -14,7 +14,7 @@ from aerolog.catalog.spark.offsets import Offset, Progress, from_spark, to_spark
 from aerolog.catalog.spark.options import parse_options
 from aerolog.catalog.spark.partitions import split_ranges
 from aerolog.catalog.spark.range_rows import RowSource
-from aerolog.catalog.spark.stream_progress import Follower, Limits
+from aerolog.catalog.spark.stream_progress import Limits, OffsetReader
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import ConfigurationError, RecordingDamagedError
 
@@ -54,11 +54,11 @@ def growing(tmp_path: Path) -> Growing:
     return Growing(tmp_path)
 
 
-def follower(folder: Path, **options: str) -> Follower:
-    return Follower(parse_options({"archive": str(folder), **options}))
+def follower(folder: Path, **options: str) -> OffsetReader:
+    return OffsetReader(parse_options({"archive": str(folder), **options}))
 
 
-def read(follow: Follower, start: Offset, end: Offset) -> list[bytes]:
+def read(follow: OffsetReader, start: Offset, end: Offset) -> list[bytes]:
     """What a micro-batch gives."""
     parts = split_ranges(follow.options, follow.ranges(start, end))
     return [

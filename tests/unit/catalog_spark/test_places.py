@@ -26,7 +26,7 @@ from aerolog.catalog.locations import (
     without_secrets,
 )
 from aerolog.catalog.object_store import ObjectFiles, Objects
-from aerolog.catalog.spark.filters import Bounds
+from aerolog.catalog.spark.filters import RowBounds
 from aerolog.catalog.spark.options import parse_options
 from aerolog.catalog.spark.partitions import plan
 from aerolog.testing.recordings import RecordingBuilder
@@ -224,9 +224,9 @@ def test_an_id_that_no_recording_has_is_an_error_unless_asked_for(
     (found,) = recordings_of(place, Choice(recording_ids=(1, 9), allow_unknown=True))
     assert found.recording_id == 1
     with pytest.raises(ArchiveError, match="unknown recording id: 9 in"):
-        plan(parse_options({"archive": place, "recordings": "1,9"}), Bounds())
+        plan(parse_options({"archive": place, "recordings": "1,9"}), RowBounds())
     lenient = {"archive": place, "recordings": "1,9", "unknownRecordings": "skip"}
-    assert plan(parse_options(lenient), Bounds())
+    assert plan(parse_options(lenient), RowBounds())
 
 
 def test_a_dataset_of_archives_wants_each_id_in_one_of_them(folder: Path, tmp_path: Path) -> None:

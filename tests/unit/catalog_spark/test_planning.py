@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
-from aerolog.catalog.spark.filters import Bounds
+from aerolog.catalog.spark.filters import RowBounds
 from aerolog.catalog.spark.options import parse_options
 from aerolog.catalog.spark.partitions import PARTITION_BYTES_MIN, Range, partition_bytes, plan
 from aerolog.testing.recordings import RecordingBuilder
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 TERM = 64 * 1024
 
 
-def planned(archive: Path, bounds: Bounds | None = None, **options: str) -> list[tuple[Range, ...]]:
-    return plan(parse_options({"archive": str(archive), **options}), bounds or Bounds())
+def planned(
+    archive: Path, bounds: RowBounds | None = None, **options: str
+) -> list[tuple[Range, ...]]:
+    return plan(parse_options({"archive": str(archive), **options}), bounds or RowBounds())
 
 
 def test_small_recordings_share_a_partition(folder: Path) -> None:
@@ -74,7 +76,7 @@ def test_a_session_gets_a_partition_for_each_thing_that_runs_at_once() -> None:
 def test_filters_choose_recordings_and_segments(folder: Path) -> None:
     parts = planned(
         folder,
-        Bounds(recording_ids=frozenset({1}), after_position=TERM + 100, until_position=2 * TERM),
+        RowBounds(recording_ids=frozenset({1}), after_position=TERM + 100, until_position=2 * TERM),
         partitionBytes="64k",
     )
     assert [(each.recording_id, each.from_position, each.until_position) for (each,) in parts] == [
@@ -83,8 +85,8 @@ def test_filters_choose_recordings_and_segments(folder: Path) -> None:
 
 
 def test_filters_that_leave_nothing_plan_nothing(folder: Path) -> None:
-    assert planned(folder, Bounds(stream_ids=frozenset({7}))) == []
-    assert planned(folder, Bounds(after_position=10**12)) == []
+    assert planned(folder, RowBounds(stream_ids=frozenset({7}))) == []
+    assert planned(folder, RowBounds(after_position=10**12)) == []
 
 
 def test_a_partition_says_where_and_no_more(folder: Path) -> None:

@@ -14,7 +14,7 @@ from aerolog.archive.protocol.enums import RecordingState
 from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.decoders import REJECTS_SCHEMA, make_decoder
 from aerolog.catalog.spark.errors import ChecksumMismatchError, RejectedMessageError
-from aerolog.catalog.spark.filters import Bounds
+from aerolog.catalog.spark.filters import RowBounds
 from aerolog.catalog.spark.options import parse_options
 from aerolog.catalog.spark.partitions import plan
 from aerolog.catalog.spark.range_rows import RowSource
@@ -46,7 +46,7 @@ def test_batches_are_of_ten_thousand_rows_or_a_mebibyte(tmp_path: Path) -> None:
             builder.add(bytes(length))
         builder.write(tmp_path)
     options = parse_options({"archive": str(tmp_path)})
-    batches = [b for part in plan(options, Bounds()) for b in RowSource(options).batches(part)]
+    batches = [b for part in plan(options, RowBounds()) for b in RowSource(options).batches(part)]
     assert max(batch.num_rows for batch in batches) == 10_000
     assert all(batch.column("payload").nbytes <= 1024 * 1024 + 80_000 for batch in batches)
     assert len(batches) < 8
@@ -58,7 +58,7 @@ def test_many_small_recordings_share_batches(tmp_path: Path) -> None:
         builder.add(b"%d" % number)
         builder.write(tmp_path)
     options = parse_options({"archive": str(tmp_path)})
-    (part,) = plan(options, Bounds())
+    (part,) = plan(options, RowBounds())
     (batch,) = RowSource(options).batches(part)
     assert [int(value) for value in batch.column("payload").to_pylist()] == list(range(50))
     assert batch.column("recording_id").to_pylist() == list(range(50))
@@ -135,7 +135,7 @@ def test_a_missing_segment_is_one_reject(folder: Path, reading: Reading, size: s
 
 def test_what_is_purged_between_plan_and_read_is_named(folder: Path) -> None:
     options = parse_options({"archive": str(folder)})
-    (ranges,) = plan(options, Bounds())
+    (ranges,) = plan(options, RowBounds())
     with CatalogFile.open(folder) as catalog:
         catalog.update_start_position(0, TERM)
     (folder / "0-0.rec").unlink()
@@ -147,7 +147,7 @@ def test_what_is_purged_between_plan_and_read_is_named(folder: Path) -> None:
 
 def test_a_recording_that_is_gone_is_named(folder: Path) -> None:
     options = parse_options({"archive": str(folder), "skipDamage": "true"})
-    (ranges,) = plan(options, Bounds())
+    (ranges,) = plan(options, RowBounds())
     with CatalogFile.open(folder) as catalog:
         catalog.change_state(0, RecordingState.INVALID)
     plain = RowSource(parse_options({"archive": str(folder)}))
@@ -225,5 +225,5 @@ def test_what_reads_travels_to_the_executors(mixed: Path) -> None:
     options = parse_options({"archive": str(mixed), **JSON})
     decoder = make_decoder("json", {"schema": "n int64"})
     source = pickle.loads(pickle.dumps(RowSource(options, None, decoder)))
-    (ranges,) = plan(options, Bounds())
+    (ranges,) = plan(options, RowBounds())
     assert sum(batch.num_rows for batch in source.batches(ranges)) == 5

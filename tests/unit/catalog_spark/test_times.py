@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.datasource import GreaterThanOrEqual, LessThan
 
-from aerolog.catalog.spark.filters import Bounds
+from aerolog.catalog.spark.filters import RowBounds
 from aerolog.catalog.spark.offsets import from_spark, to_spark
 from aerolog.catalog.spark.options import parse_options
 from aerolog.catalog.spark.partitions import plan, split_ranges
 from aerolog.catalog.spark.range_rows import RowSource
-from aerolog.catalog.spark.stream_progress import Follower, Limits
+from aerolog.catalog.spark.stream_progress import Limits, OffsetReader
 from aerolog.catalog.times import MissingTimesWarning
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.transport.errors import ConfigurationError
@@ -68,18 +68,18 @@ def test_rows_have_their_times(archive: Path, reading: Reading) -> None:
 
 def test_a_plan_tells_recordings_whose_rows_have_no_times(archive: Path) -> None:
     with pytest.warns(MissingTimesWarning) as told:
-        plan(parse_options({"archive": str(archive)}), Bounds())
+        plan(parse_options({"archive": str(archive)}), RowBounds())
     (warning,) = told
     assert f"recordings of {archive} have no time index: " in str(warning.message)
     with warnings.catch_warnings():
         warnings.simplefilter("error", MissingTimesWarning)
-        plan(parse_options({"archive": str(archive), "timeSource": "none"}), Bounds())
+        plan(parse_options({"archive": str(archive), "timeSource": "none"}), RowBounds())
 
 
 def test_a_range_of_time_plans_its_segments_alone(archive: Path, reading: Reading) -> None:
     options = {"since": "2023-11-14T22:13:20.300Z", "until": "2023-11-14T22:13:20.700Z"}
     parsed = parse_options({"archive": str(archive), "recordings": "0", **options})
-    (ranges,) = plan(parsed, Bounds())
+    (ranges,) = plan(parsed, RowBounds())
     assert [(each.from_position, each.until_position) for each in ranges] == [(TERM, 3 * TERM)]
     for name in ("0-0.rec", f"0-{3 * TERM}.rec"):
         (archive / name).unlink()
@@ -94,13 +94,15 @@ def test_a_range_that_nothing_was_recorded_in_has_no_rows(archive: Path, reading
         archive, 0, [*MOMENTS[:2], (START_NS + 900_000_000, TERM), (START_NS + 10**9, LENGTH)]
     )
     span = {"since": "2023-11-14T22:13:20.400Z", "until": "2023-11-14T22:13:20.800Z"}
-    assert plan(parse_options({"archive": str(archive), "recordings": "0", **span}), Bounds()) == []
+    assert (
+        plan(parse_options({"archive": str(archive), "recordings": "0", **span}), RowBounds()) == []
+    )
     # Without an index the recording was going on then, as far as anybody knows.
     assert set(reading(archive, **span)["recording_id"].to_pylist()) == {1}
 
 
 def test_filters_that_spark_hands_over_choose_segments_and_go_back(archive: Path) -> None:
-    bounds = Bounds()
+    bounds = RowBounds()
     filters: list[Any] = [
         GreaterThanOrEqual(("record_time",), moment(510)),
         LessThan(("record_time",), moment(740)),
@@ -110,7 +112,7 @@ def test_filters_that_spark_hands_over_choose_segments_and_go_back(archive: Path
     (ranges,) = plan(parsed, bounds)
     (only,) = ranges  # rows of the other recording have no times to compare
     assert (only.recording_id, only.from_position, only.until_position) == (0, 2 * TERM, 3 * TERM)
-    naive = Bounds()
+    naive = RowBounds()
     naive.push([LessThan(("record_time",), datetime(2023, 1, 1))])  # noqa: DTZ001 - it is the point
     assert not naive.within
 
@@ -135,7 +137,7 @@ def test_a_batch_that_is_repeated_has_the_same_times(tmp_path: Path) -> None:
         builder.add(bytes(24))
     builder.write(tmp_path, stopped=False)
     write_time_index(tmp_path, 0, MOMENTS[:3])
-    follow = Follower(parse_options({"archive": str(tmp_path)}))
+    follow = OffsetReader(parse_options({"archive": str(tmp_path)}))
     end = from_spark(to_spark(follow.latest({}, Limits())))
 
     def times() -> list[Any]:

@@ -7,11 +7,13 @@ import json
 import pytest
 
 from aerolog.tools.doctor import figure_text
-from aerolog.tools.doctor.findings import Area, Kind, Severity, fill, ranked, worst
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity, fill, ranked, worst
 
-FULL = Kind("full", Area.DISK, Severity.CRITICAL, "{free!b} left", "{rate!v} came", "wait {n}")
-SLOW = Kind("slow", Area.CYCLES, Severity.WARNING, "{took!t}", "why", "what")
-LOST = Kind("lost", Area.LOSS, Severity.WARNING, "{count!n} lost", "why", "what")
+FULL = FindingKind(
+    "full", Area.DISK, Severity.CRITICAL, "{free!b} left", "{rate!v} came", "wait {n}"
+)
+SLOW = FindingKind("slow", Area.CYCLES, Severity.WARNING, "{took!t}", "why", "what")
+LOST = FindingKind("lost", Area.LOSS, Severity.WARNING, "{count!n} lost", "why", "what")
 
 
 def test_the_worst_comes_first_then_the_area_then_the_subject():
@@ -46,7 +48,7 @@ def test_texts_have_their_figures_in_words_and_json_has_them_as_numbers():
 
 
 def test_figures_from_outside_are_not_taken_for_places():
-    kind = Kind("odd", Area.ERRORS, Severity.NOTICE, "said {text}", "-", "-")
+    kind = FindingKind("odd", Area.ERRORS, Severity.NOTICE, "said {text}", "-", "-")
     assert kind.found("x", text="{free!b} {0}").what == "said {free!b} {0}"
 
 

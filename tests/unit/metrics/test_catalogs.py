@@ -65,9 +65,9 @@ def test_a_database_that_is_slow_keeps_nobody_waiting(
     answer = threading.Event()
     monkeypatch.setattr(catalog_metrics, "_PATIENCE_S", 0)
     source = CatalogSource(f"sqlite:///{tmp_path / 'catalog.db'}", 10, 1)
-    row = catalog_metrics._Row("here", "stopped", 3, 300, None)
+    row = catalog_metrics._CatalogRow("here", "stopped", 3, 300, None)
 
-    def slow() -> list[catalog_metrics._Row]:
+    def slow() -> list[catalog_metrics._CatalogRow]:
         assert answer.wait(60)
         return [row]
 

@@ -10,7 +10,7 @@ from prerequisites import program_or_skip
 
 from aerolog.tools.metrics import system_metrics
 from aerolog.tools.metrics.dashboard_panels import ROWS
-from aerolog.tools.metrics.families import FAMILIES, SECTIONS, Family, Kind
+from aerolog.tools.metrics.families import FAMILIES, SECTIONS, Family, MetricKind
 from aerolog.tools.metrics.grafana_dashboard import VARIABLES, dashboard
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 
@@ -23,7 +23,7 @@ NOT_EXPORTED = {SystemCounter.AERON_VERSION, SystemCounter.CONTROL_PROTOCOL_VERS
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda one: one.name)
 def test_a_name_has_the_form_of_its_kind(family: Family) -> None:
     assert re.fullmatch(r"aerolog_[a-z]+(_[a-z]+)*", family.name)
-    assert family.name.endswith("_total") == (family.kind is Kind.COUNTER)
+    assert family.name.endswith("_total") == (family.kind is MetricKind.COUNTER)
     assert family.help.endswith(".")
     assert len(set(family.labels)) == len(family.labels)
 
@@ -57,7 +57,7 @@ def test_a_query_of_the_dashboard_asks_for_what_is_exported(query: str) -> None:
         family = FAMILIES[name]
         labels |= set(family.labels)
         assert set(re.findall(r"(\w+)!?=~?\"", where)) <= set(family.labels)
-        is_counter = family.kind is Kind.COUNTER
+        is_counter = family.kind is MetricKind.COUNTER
         in_rate = re.search(rf"rate\({name}\b", query) is not None
         assert in_rate == (is_counter and "logged_errors" not in name)
     for group in re.findall(r"by \(([^)]*)\)", query):

@@ -12,7 +12,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families as plain
 
-from aerolog.tools.metrics.families import FAMILIES, Kind
+from aerolog.tools.metrics.families import FAMILIES, MetricKind
 from aerolog.tools.metrics.metrics_exporter import Exporter, MetricSources
 from aerolog.tools.metrics.otlp import metrics_data
 from aerolog.tools.metrics.prometheus import ListenError, serving, text
@@ -132,6 +132,6 @@ def test_every_metric_becomes_one_of_open_telemetry() -> None:
         assert point["attributes"] == {label: f"{label} value" for label in family.labels}
         assert (point["value"], point["time_unix_nano"]) == (1.5, 20)
         assert one["unit"] == {"seconds": "s", "bytes": "By", "": "1"}[family.unit]
-        is_counter = family.kind is Kind.COUNTER
+        is_counter = family.kind is MetricKind.COUNTER
         assert one["data"].get("is_monotonic", False) is is_counter
         assert point["start_time_unix_nano"] == (10 if is_counter else 0)

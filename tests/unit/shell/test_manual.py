@@ -9,7 +9,7 @@ from prerequisites import program_or_skip
 
 from aerolog.tools.command_line.application import COMMANDS
 from aerolog.tools.main import main
-from aerolog.tools.shell.manual_pages import Page, pages
+from aerolog.tools.shell.manual_pages import ManualPage, pages
 
 ALL = {page.name: page for page in pages()}
 
@@ -44,7 +44,9 @@ def test_every_command_has_a_page_and_it_is_in_the_overview() -> None:
 
 
 @pytest.mark.parametrize("shown", ALL.values(), ids=lambda page: page.name)
-def test_a_page_says_what_the_help_says(shown: Page, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_says_what_the_help_says(
+    shown: ManualPage, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = re.sub("^aerolog-?", "", shown.name)
     group = next((g for g in COMMANDS if path.startswith(f"{g}-") and path not in COMMANDS), None)
     words = [group, path.removeprefix(f"{group}-")] if group else path.split()

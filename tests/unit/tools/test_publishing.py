@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from aerolog.tools.messages.publisher import Publisher
+from aerolog.tools.messages.publisher import MessagePublisher
 from aerolog.transport.errors import MessageTooLargeError, NotConnectedError
 
 
@@ -37,7 +37,7 @@ def numbered(count: int) -> list[bytes]:
 
 def test_messages_keep_their_order_through_back_pressure() -> None:
     publication = FakePublication(2, 0, -2, 1, -3, 0)
-    publisher = Publisher(publication, watch=nothing)  # type: ignore[arg-type]
+    publisher = MessagePublisher(publication, watch=nothing)  # type: ignore[arg-type]
 
     publisher.send(iter([numbered(5), [b"x", b"y"]]))
 
@@ -47,7 +47,7 @@ def test_messages_keep_their_order_through_back_pressure() -> None:
 
 def test_progress_is_told_after_each_batch() -> None:
     told: list[int] = []
-    publisher = Publisher(
+    publisher = MessagePublisher(
         FakePublication(),  # type: ignore[arg-type]
         on_progress=lambda published: told.append(published.messages),
         watch=nothing,
@@ -61,7 +61,7 @@ def test_progress_is_told_after_each_batch() -> None:
 def test_a_publisher_without_subscriber_gives_up_after_its_time() -> None:
     publication = FakePublication(*itertools.repeat(0, 10_000))
     publication.is_connected = False
-    publisher = Publisher(publication, reconnect_timeout=0.05, watch=nothing)  # type: ignore[arg-type]
+    publisher = MessagePublisher(publication, reconnect_timeout=0.05, watch=nothing)  # type: ignore[arg-type]
     begun = time.monotonic()
 
     with pytest.raises(NotConnectedError, match="aeron:ipc stream 7 for 0.05 s, after 0 messages"):
@@ -73,7 +73,7 @@ def test_a_publisher_without_subscriber_gives_up_after_its_time() -> None:
 def test_a_subscriber_that_comes_back_is_served() -> None:
     publication = FakePublication(0, 0)
     publication.is_connected = False
-    publisher = Publisher(publication, reconnect_timeout=30, watch=nothing)  # type: ignore[arg-type]
+    publisher = MessagePublisher(publication, reconnect_timeout=30, watch=nothing)  # type: ignore[arg-type]
 
     publisher.send(iter([[b"a"]]))
 
@@ -82,7 +82,7 @@ def test_a_subscriber_that_comes_back_is_served() -> None:
 
 def test_a_message_too_long_stops_before_its_batch() -> None:
     publication = FakePublication()
-    publisher = Publisher(publication, watch=nothing)  # type: ignore[arg-type]
+    publisher = MessagePublisher(publication, watch=nothing)  # type: ignore[arg-type]
 
     with pytest.raises(MessageTooLargeError, match="message 3 has 101 bytes"):
         publisher.send(iter([[b"a", b"b"], [b"c", b"x" * 101]]))
@@ -91,7 +91,7 @@ def test_a_message_too_long_stops_before_its_batch() -> None:
 
 
 def test_a_rate_spreads_messages_over_time() -> None:
-    publisher = Publisher(FakePublication(), rate=1000, watch=nothing)  # type: ignore[arg-type]
+    publisher = MessagePublisher(FakePublication(), rate=1000, watch=nothing)  # type: ignore[arg-type]
     begun = time.monotonic()
 
     publisher.send(iter([numbered(101)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _FULL: Final = 95
 _CATALOG_MAX: Final = 2**31 - 1
 _ERROR_HEADER: Final = 24
 
-COUNTERS = Kind(
+COUNTERS = FindingKind(
     "counters-nearly-full",
     Area.CAPACITY,
     Severity.WARNING,
@@ -29,7 +29,7 @@ COUNTERS = Kind(
     "close what is not used (`aerolog stat` shows what there is); raise"
     " aeron.counters.buffer.length and start the driver anew",
 )
-ERROR_LOG = Kind(
+ERROR_LOG = FindingKind(
     "error-log-nearly-full",
     Area.CAPACITY,
     Severity.WARNING,
@@ -38,7 +38,7 @@ ERROR_LOG = Kind(
     "read it (`{command}`) and remove the causes; a start of the {who} saves and clears it;"
     " or raise its length ({setting})",
 )
-LOSS_REPORT = Kind(
+LOSS_REPORT = FindingKind(
     "loss-report-nearly-full",
     Area.CAPACITY,
     Severity.NOTICE,
@@ -47,7 +47,7 @@ LOSS_REPORT = Kind(
     " not reported",
     "raise aeron.loss.report.buffer.length; it is empty after a start of the driver",
 )
-CATALOG = Kind(
+CATALOG = FindingKind(
     "catalog-nearly-full",
     Area.CAPACITY,
     Severity.WARNING,

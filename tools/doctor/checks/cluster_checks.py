@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.cluster import counter_types
 from aerolog.cluster.files.layout import MARK_VERSION
 from aerolog.tools.doctor.checks.process_checks import LifeKinds, is_same_folder, life_of
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.tools.views import cluster_counters
 from aerolog.tools.views.cluster_counters import cluster_id, component_name
 from aerolog.transport.protocol.sbe import semantic_version_major, semantic_version_text
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FAILED_START: Final = -1
 _ENDED: Final = counter_types.ElectionState.CLOSED
 
-UNREADABLE = Kind(
+UNREADABLE = FindingKind(
     "cluster-unreadable",
     Area.CLUSTER,
     Severity.CRITICAL,
@@ -32,7 +32,7 @@ UNREADABLE = Kind(
     "follow the remedy in the message; mount what is missing before a node starts in the empty"
     " folder, for it would start as a new member",
 )
-MARK_UNREADABLE = Kind(
+MARK_UNREADABLE = FindingKind(
     "cluster-mark-unreadable",
     Area.CLUSTER,
     Severity.WARNING,
@@ -42,7 +42,7 @@ MARK_UNREADABLE = Kind(
     "look as the user that owns it, where it may not be read; when no node runs, move a damaged"
     " file away: it is written anew at the next start",
 )
-MARK_VERSION_OTHER = Kind(
+MARK_VERSION_OTHER = FindingKind(
     "cluster-mark-version",
     Area.CLUSTER,
     Severity.WARNING,
@@ -51,7 +51,7 @@ MARK_VERSION_OTHER = Kind(
     " the file",
     "start the node with the software that wrote the file, or move the file away once no node runs",
 )
-START_FAILED = Kind(
+START_FAILED = FindingKind(
     "cluster-start-failed",
     Area.CLUSTER,
     Severity.CRITICAL,
@@ -59,7 +59,7 @@ START_FAILED = Kind(
     "a setting is wrong, a file is damaged, or the driver or the archive was not there",
     "see why with aerolog cluster-tool {folder} errors, remove the cause, and start it again",
 )
-CLOSED = Kind(
+CLOSED = FindingKind(
     "cluster-closed",
     Area.CLUSTER,
     Severity.NOTICE,
@@ -67,7 +67,7 @@ CLOSED = Kind(
     "the node takes no part in its cluster",
     "start it if it is to run",
 )
-DEAD = Kind(
+DEAD = FindingKind(
     "cluster-dead",
     Area.CLUSTER,
     Severity.CRITICAL,
@@ -76,7 +76,7 @@ DEAD = Kind(
     "look for the cause in its log and in the kernel's (dmesg, journalctl -k); start it anew: it"
     " recovers from the newest snapshot and the log",
 )
-STUCK = Kind(
+STUCK = FindingKind(
     "cluster-stuck",
     Area.CLUSTER,
     Severity.CRITICAL,
@@ -86,7 +86,7 @@ STUCK = Kind(
     "if it is stopped let it go on (kill -CONT {pid}); else see what it waits for (iostat -x 1,"
     " top -H -p {pid})",
 )
-LATE = Kind(
+LATE = FindingKind(
     "cluster-late",
     Area.CLUSTER,
     Severity.WARNING,
@@ -94,7 +94,7 @@ LATE = Kind(
     "its thread does not get its turn, or a service takes long for a message or a snapshot",
     "look at its cycle times here, and at the load of the machine and the disk",
 )
-STARTING_NOW = Kind(
+STARTING_NOW = FindingKind(
     "cluster-starting",
     Area.CLUSTER,
     Severity.NOTICE,
@@ -102,7 +102,7 @@ STARTING_NOW = Kind(
     "it is connecting to its driver and archive; it does not answer yet",
     "look again in a moment; if this stays, look at its log",
 )
-ELSEWHERE = Kind(
+ELSEWHERE = FindingKind(
     "cluster-elsewhere",
     Area.CLUSTER,
     Severity.NOTICE,
@@ -110,7 +110,7 @@ ELSEWHERE = Kind(
     "its counters are not among those of this driver",
     "look at the cluster's own driver: leave --aeron-dir away",
 )
-SERVICE_ALONE = Kind(
+SERVICE_ALONE = FindingKind(
     "service-without-module",
     Area.CLUSTER,
     Severity.CRITICAL,
@@ -118,7 +118,7 @@ SERVICE_ALONE = Kind(
     "a service without its module gets no messages; it waits for one, or is about to end",
     "start the module, or stop the service",
 )
-SERVICE_MISSING = Kind(
+SERVICE_MISSING = FindingKind(
     "service-missing",
     Area.CLUSTER,
     Severity.CRITICAL,
@@ -127,7 +127,7 @@ SERVICE_MISSING = Kind(
     "start the service containers that are missing, with the ids and the cluster id of this node;"
     " or correct aeron.cluster.service.count",
 )
-ENDING = Kind(
+ENDING = FindingKind(
     "cluster-ending",
     Area.CLUSTER,
     Severity.WARNING,
@@ -135,7 +135,7 @@ ENDING = Kind(
     "somebody asked for a shutdown or an abort, or an error ended it; it takes no more messages",
     "start the node again if it is to run; its error log says whether an error ended it",
 )
-SUSPENDED = Kind(
+SUSPENDED = FindingKind(
     "cluster-suspended",
     Area.CLUSTER,
     Severity.WARNING,
@@ -143,7 +143,7 @@ SUSPENDED = Kind(
     "somebody suspended it (the control toggle), for maintenance",
     "resume it when that is done: aerolog cluster-tool DIR resume",
 )
-ELECTING = Kind(
+ELECTING = FindingKind(
     "cluster-without-leader",
     Area.CLUSTER,
     Severity.WARNING,
@@ -153,7 +153,7 @@ ELECTING = Kind(
     "see whether a majority of the members runs and reaches each other; look again, for a replay"
     " ends by itself",
 )
-ERRORS = Kind(
+ERRORS = FindingKind(
     "cluster-errors",
     Area.CLUSTER,
     Severity.NOTICE,
@@ -161,7 +161,7 @@ ERRORS = Kind(
     "it could not do what it was asked for, or a service raised an error",
     "its mark file has the texts: aerolog cluster-tool DIR errors",
 )
-TIMED_OUT = Kind(
+TIMED_OUT = FindingKind(
     "cluster-clients-timed-out",
     Area.CLUSTER,
     Severity.NOTICE,

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster import counter_types
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.tools.views import cluster_counters
 from aerolog.transport.time_units import NS_PER_MS, NS_PER_S, NS_PER_US
 
@@ -45,7 +45,7 @@ _SLOW_IO_NS: Final = 100_000_000
 _THRESHOLD: Final = re.compile(r"threshold=(\d+)(ns|us|ms|s)")
 _UNIT_NS: Final = {"ns": 1, "us": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S}
 
-CYCLE_SLOW = Kind(
+CYCLE_SLOW = FindingKind(
     "cycle-slow",
     Area.CYCLES,
     Severity.WARNING,
@@ -56,7 +56,7 @@ CYCLE_SLOW = Kind(
     "give it a CPU of its own (isolcpus, taskset) and a busier idle strategy; threading mode"
     " DEDICATED; keep the driver's directory in memory; look for pauses of the JVM",
 )
-CYCLE_WAS_SLOW = Kind(
+CYCLE_WAS_SLOW = FindingKind(
     "cycle-was-slow",
     Area.CYCLES,
     Severity.NOTICE,
@@ -66,7 +66,7 @@ CYCLE_WAS_SLOW = Kind(
     " there",
     "nothing if it does not grow; `aerolog doctor --watch` shows when it does",
 )
-RESOLVER_SLOW = Kind(
+RESOLVER_SLOW = FindingKind(
     "resolver-slow",
     Area.CYCLES,
     Severity.WARNING,
@@ -76,7 +76,7 @@ RESOLVER_SLOW = Kind(
     "use addresses, /etc/hosts, a local cache, or the driver's own resolver"
     " (aeron.driver.resolver.name)",
 )
-QUEUE_FULL = Kind(
+QUEUE_FULL = FindingKind(
     "driver-queue-full",
     Area.CYCLES,
     Severity.WARNING,
@@ -84,7 +84,7 @@ QUEUE_FULL = Kind(
     "the thread does not take its work as fast as it comes: it is slow, or stands",
     "see its duty cycle; give it a CPU",
 )
-WRITE_SLOW = Kind(
+WRITE_SLOW = FindingKind(
     "archive-write-slow",
     Area.CYCLES,
     Severity.WARNING,
@@ -94,7 +94,7 @@ WRITE_SLOW = Kind(
     "put the archive on a faster disk; raise aeron.archive.file.io.max.length to sync less often;"
     " choose the sync level knowingly; longer terms bridge it",
 )
-READ_SLOW = Kind(
+READ_SLOW = FindingKind(
     "archive-read-slow",
     Area.CYCLES,
     Severity.NOTICE,
@@ -102,7 +102,7 @@ READ_SLOW = Kind(
     "old segments come from the disk and not from memory, or the disk is busy with recording",
     "separate replays from recordings (another disk, an archive that replicates); more memory",
 )
-SNAPSHOT_SLOW = Kind(
+SNAPSHOT_SLOW = FindingKind(
     "cluster-snapshot-slow",
     Area.CYCLES,
     Severity.NOTICE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _PERCENT_LOW: Final = 10
 _FREE_PLENTY: Final = 100 * 1024 * 1024 * 1024
 _LOG_DEFAULT: Final = 3 * 16 * 1024 * 1024
 
-ARCHIVE_FULL = Kind(
+ARCHIVE_FULL = FindingKind(
     "archive-disk-full",
     Area.DISK,
     Severity.CRITICAL,
@@ -30,7 +30,7 @@ ARCHIVE_FULL = Kind(
     "purge old recordings or their old segments (aerolog recordings purge, purge-segments), or make"
     " the file system larger; then start the recordings again",
 )
-ARCHIVE_LOW = Kind(
+ARCHIVE_LOW = FindingKind(
     "archive-disk-low",
     Area.DISK,
     Severity.WARNING,
@@ -38,7 +38,7 @@ ARCHIVE_LOW = Kind(
     "recordings stop when it is full",
     "purge or move old recordings, or make the file system larger, before it is full",
 )
-ARCHIVE_FILLING = Kind(
+ARCHIVE_FILLING = FindingKind(
     "archive-disk-filling",
     Area.DISK,
     Severity.WARNING,
@@ -46,7 +46,7 @@ ARCHIVE_FILLING = Kind(
     "at this rate recordings stop then",
     "purge or move old recordings, record less, or make the file system larger in time",
 )
-DRIVER_FULL = Kind(
+DRIVER_FULL = FindingKind(
     "driver-disk-full",
     Area.DISK,
     Severity.CRITICAL,
@@ -57,7 +57,7 @@ DRIVER_FULL = Kind(
     "remove what else lies there (directories of dead drivers: du -sh {mount}/*), mount it larger"
     " (mount -o remount,size=... {mount}), or use shorter terms (term-length)",
 )
-DRIVER_LOW = Kind(
+DRIVER_LOW = FindingKind(
     "driver-disk-low",
     Area.DISK,
     Severity.WARNING,
@@ -67,7 +67,7 @@ DRIVER_LOW = Kind(
     "remove what else lies there, mount it larger (mount -o remount,size=... {mount}), or use"
     " shorter terms; sparse=false takes the room at once and fails early",
 )
-DRIVER_ON_DISK = Kind(
+DRIVER_ON_DISK = FindingKind(
     "driver-not-in-memory",
     Area.DISK,
     Severity.NOTICE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ _RECENT_MS: Final = 3600_000
 _SHOWN: Final = 10
 _TEXT_MAX: Final = 300
 
-LOGGED = Kind(
+LOGGED = FindingKind(
     "error-logged",
     Area.ERRORS,
     Severity.WARNING,
@@ -26,7 +26,7 @@ LOGGED = Kind(
     "it could not do what it was asked for, or met something it does not expect",
     "`{command}` shows the whole text; often it names the setting or the address to change",
 )
-LOGGED_PAST = Kind(
+LOGGED_PAST = FindingKind(
     "error-logged-past",
     Area.ERRORS,
     Severity.NOTICE,
@@ -34,7 +34,7 @@ LOGGED_PAST = Kind(
     "it is more than an hour old; the log goes back to the start of the {who}",
     "nothing, if the cause is known; `{command}` shows the whole text",
 )
-MORE = Kind(
+MORE = FindingKind(
     "errors-more",
     Area.ERRORS,
     Severity.NOTICE,

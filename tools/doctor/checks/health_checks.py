@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.segment import segment_file_name
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.doctor.figure_text import names
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ _SAVE: Final = (
     " from a replica or a backup where there is one"
 )
 
-DAMAGED = Kind(
+DAMAGED = FindingKind(
     "health-damaged",
     Area.HEALTH,
     Severity.CRITICAL,
@@ -29,7 +29,7 @@ DAMAGED = Kind(
     " ends with an error",
     _SAVE,
 )
-CHANGED = Kind(
+CHANGED = FindingKind(
     "health-changed",
     Area.HEALTH,
     Severity.CRITICAL,
@@ -38,7 +38,7 @@ CHANGED = Kind(
     " has; their frames may look right and hold other data",
     _SAVE,
 )
-UNREAD = Kind(
+UNREAD = FindingKind(
     "health-segments-unreadable",
     Area.HEALTH,
     Severity.WARNING,
@@ -48,7 +48,7 @@ UNREAD = Kind(
     "look at who may read them, at the disk (smartctl -a, dmesg) and the mounts (findmnt), then run"
     " aerolog verify {id}",
 )
-MISSING = Kind(
+MISSING = FindingKind(
     "health-missing",
     Area.HEALTH,
     Severity.CRITICAL,
@@ -57,7 +57,7 @@ MISSING = Kind(
     " with an error",
     _SAVE,
 )
-UNREADABLE = Kind(
+UNREADABLE = FindingKind(
     "health-unreadable",
     Area.HEALTH,
     Severity.NOTICE,
@@ -67,7 +67,7 @@ UNREADABLE = Kind(
     "aerolog verify {id} --note writes it anew, but for one that may be sound and cannot be read:"
     " look at who may read it, and at the disk",
 )
-UNVERIFIED = Kind(
+UNVERIFIED = FindingKind(
     "never-verified",
     Area.HEALTH,
     Severity.NOTICE,

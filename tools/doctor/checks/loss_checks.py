@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.tools.views import counter_keys
 from aerolog.transport.time_units import NS_PER_S
 
@@ -30,7 +30,7 @@ _GAP_FILLS: Final = 23
 _RETRANSMIT_OVERFLOW: Final = 37
 _STATUS_REJECTED: Final = 44
 
-LOSS_SOCKET = Kind(
+LOSS_SOCKET = FindingKind(
     "loss-socket-full",
     Area.LOSS,
     Severity.WARNING,
@@ -41,7 +41,7 @@ LOSS_SOCKET = Kind(
     "raise so-rcvbuf of the channel or aeron.socket.so_rcvbuf (and net.core.rmem_max), not below"
     " the receiver window; give the receiver a CPU and a busier idle strategy",
 )
-LOSS_NETWORK = Kind(
+LOSS_NETWORK = FindingKind(
     "loss-network",
     Area.LOSS,
     Severity.WARNING,
@@ -52,7 +52,7 @@ LOSS_NETWORK = Kind(
     "look at drops along the way (ethtool -S, ip -s link, the switch's ports); send smoother: flow"
     " or congestion control (fc, cc=cubic), a smaller window; check MTU and fragments",
 )
-LOSS_SOMEWHERE = Kind(
+LOSS_SOMEWHERE = FindingKind(
     "loss-receiver",
     Area.LOSS,
     Severity.WARNING,
@@ -61,7 +61,7 @@ LOSS_SOMEWHERE = Kind(
     "at least a part was lost at this machine's own socket, whose buffer was full",
     "see the finding loss-socket-full; when drops stop and this goes on, it is the network",
 )
-LOSS_PAST = Kind(
+LOSS_PAST = FindingKind(
     "loss-past",
     Area.LOSS,
     Severity.NOTICE,
@@ -69,7 +69,7 @@ LOSS_PAST = Kind(
     "it was repaired, or given up, long ago; the report goes back to the driver's start",
     "nothing now; compare the times with what else happened then",
 )
-LOSS_GIVEN_UP = Kind(
+LOSS_GIVEN_UP = FindingKind(
     "loss-given-up",
     Area.LOSS,
     Severity.CRITICAL,
@@ -78,7 +78,7 @@ LOSS_GIVEN_UP = Kind(
     "the subscription is unreliable (reliable=false): it does not ask for what was lost",
     "where every message matters subscribe with reliable=true, which is the default",
 )
-OVER_RUNS = Kind(
+OVER_RUNS = FindingKind(
     "loss-over-run",
     Area.LOSS,
     Severity.WARNING,
@@ -89,7 +89,7 @@ OVER_RUNS = Kind(
     "let the sender wait for all receivers that matter (fc=min or fc=tagged); make the slow"
     " subscriber faster; greater windows",
 )
-UNDER_RUNS = Kind(
+UNDER_RUNS = FindingKind(
     "loss-under-run",
     Area.LOSS,
     Severity.NOTICE,
@@ -97,7 +97,7 @@ UNDER_RUNS = Kind(
     "they came twice or late: more is sent again than was lost, or the network doubles packets",
     "with several receivers longer NAK delays (nak-delay); look for doubled routes",
 )
-INVALID_PACKETS = Kind(
+INVALID_PACKETS = FindingKind(
     "packets-invalid",
     Area.LOSS,
     Severity.WARNING,
@@ -105,7 +105,7 @@ INVALID_PACKETS = Kind(
     "something else sends to this port, or packets are damaged or cut off on their way",
     "look with tcpdump who sends them; use ports of its own for each purpose; same MTU everywhere",
 )
-SHORT_SENDS = Kind(
+SHORT_SENDS = FindingKind(
     "sends-short",
     Area.LOSS,
     Severity.WARNING,
@@ -114,7 +114,7 @@ SHORT_SENDS = Kind(
     "raise so-sndbuf or aeron.socket.so_sndbuf (and net.core.wmem_max); look at the driver's error"
     " log for the system's message",
 )
-TTL = Kind(
+TTL = FindingKind(
     "ttl-asymmetry",
     Area.LOSS,
     Severity.WARNING,
@@ -122,7 +122,7 @@ TTL = Kind(
     "status messages or NAKs may die on their way back: the sender does not hear this receiver",
     "give publications and subscriptions of a group the same ttl",
 )
-RETRANSMIT_OVERFLOW = Kind(
+RETRANSMIT_OVERFLOW = FindingKind(
     "retransmits-refused",
     Area.LOSS,
     Severity.WARNING,
@@ -131,7 +131,7 @@ RETRANSMIT_OVERFLOW = Kind(
     "more gaps are open at once than a publication repairs; receivers ask again, repair is slower",
     "raise max-resend of the channel or aeron.max.resend; find out why so much is lost",
 )
-STATUS_REJECTED = Kind(
+STATUS_REJECTED = FindingKind(
     "status-rejected",
     Area.LOSS,
     Severity.WARNING,
@@ -140,7 +140,7 @@ STATUS_REJECTED = Kind(
     " positions outside of it",
     "use a new session id after a restart; look which receivers are old",
 )
-REPAIR_BEHIND = Kind(
+REPAIR_BEHIND = FindingKind(
     "loss-not-repaired",
     Area.LOSS,
     Severity.CRITICAL,

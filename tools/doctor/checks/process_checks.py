@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.tools.doctor.system_snapshot import ARCHIVE_TIMEOUT_MS, LATE_MS, STARTING
 from aerolog.transport.time_units import NS_PER_MS
 
@@ -25,7 +25,7 @@ _CLIENT_LATE_MS: Final = 5_000
 #: Clocks of one machine do not differ; a second is for a beat that is written ahead.
 _FUTURE_MS: Final = 1_000
 
-DRIVER_UNREADABLE = Kind(
+DRIVER_UNREADABLE = FindingKind(
     "driver-unreadable",
     Area.PROCESSES,
     Severity.CRITICAL,
@@ -33,7 +33,7 @@ DRIVER_UNREADABLE = Kind(
     "without cnc.dat no client finds the driver, and nothing else can be said about it",
     "follow the remedy in the message; if the driver is gone, start it anew",
 )
-DRIVER_CLOSED = Kind(
+DRIVER_CLOSED = FindingKind(
     "driver-closed",
     Area.PROCESSES,
     Severity.CRITICAL,
@@ -41,7 +41,7 @@ DRIVER_CLOSED = Kind(
     "it was stopped, or asked to terminate; publications and subscriptions are gone with it",
     "start the driver, then its clients",
 )
-DRIVER_DEAD = Kind(
+DRIVER_DEAD = FindingKind(
     "driver-dead",
     Area.PROCESSES,
     Severity.CRITICAL,
@@ -50,7 +50,7 @@ DRIVER_DEAD = Kind(
     "look for the cause in its log and in the kernel's (dmesg, journalctl -k), start it anew;"
     " clients give up after the driver timeout and have to connect again",
 )
-DRIVER_STUCK = Kind(
+DRIVER_STUCK = FindingKind(
     "driver-stuck",
     Area.PROCESSES,
     Severity.CRITICAL,
@@ -61,7 +61,7 @@ DRIVER_STUCK = Kind(
     "if it is stopped let it go on (kill -CONT {pid}); else see what it waits for (cat"
     " /proc/{pid}/task/*/stat, top -H -p {pid}), give it CPUs of its own and memory enough",
 )
-DRIVER_LATE = Kind(
+DRIVER_LATE = FindingKind(
     "driver-late",
     Area.PROCESSES,
     Severity.WARNING,
@@ -69,7 +69,7 @@ DRIVER_LATE = Kind(
     "its conductor does not get its turn; at {timeout_ms!m} clients take it for dead",
     "look at the load of the machine and at the duty-cycle findings; give the conductor a CPU",
 )
-CLOCK_AHEAD = Kind(
+CLOCK_AHEAD = FindingKind(
     "clock-stepped",
     Area.PROCESSES,
     Severity.WARNING,
@@ -78,7 +78,7 @@ CLOCK_AHEAD = Kind(
     " judged until the time is caught up with",
     "keep the clock by slewing (chrony, ntpd -x); do not share the directory between machines",
 )
-ARCHIVE_UNREADABLE = Kind(
+ARCHIVE_UNREADABLE = FindingKind(
     "archive-unreadable",
     Area.PROCESSES,
     Severity.CRITICAL,
@@ -89,7 +89,7 @@ ARCHIVE_UNREADABLE = Kind(
     "follow the remedy in the message; mount what is missing before an archive starts in the empty"
     " folder",
 )
-ARCHIVE_DAMAGED = Kind(
+ARCHIVE_DAMAGED = FindingKind(
     "archive-damaged",
     Area.PROCESSES,
     Severity.CRITICAL,
@@ -97,7 +97,7 @@ ARCHIVE_DAMAGED = Kind(
     "without it no recording can be found or replayed",
     "stop the archive, keep a copy of the folder, and see aerolog archive-tool DIR verify",
 )
-MARK_UNREADABLE = Kind(
+MARK_UNREADABLE = FindingKind(
     "archive-mark-unreadable",
     Area.PROCESSES,
     Severity.WARNING,
@@ -106,7 +106,7 @@ MARK_UNREADABLE = Kind(
     "look as the user that owns it, where it may not be read; when no archive runs, start it: it"
     " writes the file anew",
 )
-ARCHIVE_CLOSED = Kind(
+ARCHIVE_CLOSED = FindingKind(
     "archive-closed",
     Area.PROCESSES,
     Severity.NOTICE,
@@ -114,7 +114,7 @@ ARCHIVE_CLOSED = Kind(
     "nothing is recorded and nothing can be replayed; its recordings can be read from the folder",
     "start the archive if there is to be one",
 )
-ARCHIVE_DEAD = Kind(
+ARCHIVE_DEAD = FindingKind(
     "archive-dead",
     Area.PROCESSES,
     Severity.CRITICAL,
@@ -123,7 +123,7 @@ ARCHIVE_DEAD = Kind(
     "look for the cause in its log and in the kernel's (dmesg, journalctl -k); start it anew: it"
     " recovers the stop positions from the segments",
 )
-ARCHIVE_STUCK = Kind(
+ARCHIVE_STUCK = FindingKind(
     "archive-stuck",
     Area.PROCESSES,
     Severity.CRITICAL,
@@ -133,7 +133,7 @@ ARCHIVE_STUCK = Kind(
     "if it is stopped let it go on (kill -CONT {pid}); else see what it waits for (iostat -x 1,"
     " top -H -p {pid})",
 )
-ARCHIVE_LATE = Kind(
+ARCHIVE_LATE = FindingKind(
     "archive-late",
     Area.PROCESSES,
     Severity.WARNING,
@@ -141,7 +141,7 @@ ARCHIVE_LATE = Kind(
     "its conductor does not get its turn or waits for a disk (fsync); control requests wait too",
     "look at the archive's cycle and write times here, and at the load of the machine and the disk",
 )
-ARCHIVESTARTING = Kind(
+ARCHIVESTARTING = FindingKind(
     "archive-starting",
     Area.PROCESSES,
     Severity.NOTICE,
@@ -149,7 +149,7 @@ ARCHIVESTARTING = Kind(
     "it is recovering the ends of recordings; it does not answer yet",
     "look again in a moment; if this stays, look at its log",
 )
-ARCHIVE_ELSEWHERE = Kind(
+ARCHIVE_ELSEWHERE = FindingKind(
     "archive-elsewhere",
     Area.PROCESSES,
     Severity.NOTICE,
@@ -157,7 +157,7 @@ ARCHIVE_ELSEWHERE = Kind(
     "positions and counters of the archive's recordings are not among those of this driver",
     "look at the archive's own driver: leave --aeron-dir away",
 )
-CLIENT_LATE = Kind(
+CLIENT_LATE = FindingKind(
     "client-late",
     Area.PROCESSES,
     Severity.WARNING,
@@ -168,7 +168,7 @@ CLIENT_LATE = Kind(
     "find the process by its name above or by its open files (lsof of cnc.dat); make pauses"
     " shorter, or raise aeron.client.liveness.timeout",
 )
-CLIENTS_TIMED_OUT = Kind(
+CLIENTS_TIMED_OUT = FindingKind(
     "clients-timed-out",
     Area.PROCESSES,
     Severity.NOTICE,
@@ -179,7 +179,7 @@ CLIENTS_TIMED_OUT = Kind(
     "look for crashed clients; if they live and complain of a timeout, make their pauses shorter or"
     " raise aeron.client.liveness.timeout",
 )
-COMMANDS_UNBLOCKED = Kind(
+COMMANDS_UNBLOCKED = FindingKind(
     "commands-unblocked",
     Area.PROCESSES,
     Severity.NOTICE,
@@ -194,11 +194,11 @@ COMMANDS_UNBLOCKED = Kind(
 class LifeKinds:
     """What can be found out about the owner of a mark file by its signs of life."""
 
-    closed: Kind
-    dead: Kind
-    starting: Kind
-    stuck: Kind
-    late: Kind
+    closed: FindingKind
+    dead: FindingKind
+    starting: FindingKind
+    stuck: FindingKind
+    late: FindingKind
 
 
 _OF_ARCHIVES: Final = LifeKinds(

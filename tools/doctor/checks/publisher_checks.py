@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.tools.views.stream_limits import limited_by, reader_text
 from aerolog.transport.time_units import NS_PER_S
 
@@ -21,7 +21,7 @@ _REVOKED: Final = 40
 _REJECTED: Final = 42
 _DEFAULT_WINDOW: Final = 128 * 1024
 
-PUBLICATION_BLOCKED = Kind(
+PUBLICATION_BLOCKED = FindingKind(
     "publication-blocked",
     Area.PUBLISHERS,
     Severity.CRITICAL,
@@ -32,7 +32,7 @@ PUBLICATION_BLOCKED = Kind(
     "find the publisher that was killed while it wrote; commit or abort every claim, also after"
     " an exception",
 )
-PUBLISHER_HELD = Kind(
+PUBLISHER_HELD = FindingKind(
     "publisher-blocked",
     Area.PUBLISHERS,
     Severity.CRITICAL,
@@ -41,7 +41,7 @@ PUBLISHER_HELD = Kind(
     "every offer is answered with back pressure; what holds it back: {limit}",
     "look at what holds it back: {advice}",
 )
-PUBLISHER_LIMITED = Kind(
+PUBLISHER_LIMITED = FindingKind(
     "publisher-limited",
     Area.PUBLISHERS,
     Severity.WARNING,
@@ -50,7 +50,7 @@ PUBLISHER_LIMITED = Kind(
     "it publishes as fast as the slowest that it waits for: {limit}",
     "look at what holds it back: {advice}",
 )
-NO_SUBSCRIBER = Kind(
+NO_SUBSCRIBER = FindingKind(
     "publisher-unconnected",
     Area.PUBLISHERS,
     Severity.NOTICE,
@@ -60,7 +60,7 @@ NO_SUBSCRIBER = Kind(
     "compare channel and stream id of publisher and subscriber; for UDP look whether the address"
     " is right and a firewall lets both directions through",
 )
-SUBSCRIBER_STOPPED = Kind(
+SUBSCRIBER_STOPPED = FindingKind(
     "subscriber-stopped",
     Area.PUBLISHERS,
     Severity.WARNING,
@@ -70,7 +70,7 @@ SUBSCRIBER_STOPPED = Kind(
     "look what the program of client {client_id} does; for one that may lose data subscribe with"
     " tether=false, so that it does not hold back the others",
 )
-SUBSCRIBER_SLOW = Kind(
+SUBSCRIBER_SLOW = FindingKind(
     "subscriber-slow",
     Area.PUBLISHERS,
     Severity.WARNING,
@@ -79,7 +79,7 @@ SUBSCRIBER_SLOW = Kind(
     "make its handler faster or move work to another thread, poll with a greater fragment limit;"
     " a longer term (term-length) bridges bursts, not a lasting difference",
 )
-UNBLOCKED = Kind(
+UNBLOCKED = FindingKind(
     "publications-unblocked",
     Area.PUBLISHERS,
     Severity.NOTICE,
@@ -87,7 +87,7 @@ UNBLOCKED = Kind(
     "a publisher died, or forgot a claim, in the middle of a write; subscribers waited for 15 s",
     "find the publisher that is killed while it writes; commit or abort every claim",
 )
-REVOKED = Kind(
+REVOKED = FindingKind(
     "publications-revoked",
     Area.PUBLISHERS,
     Severity.NOTICE,
@@ -96,7 +96,7 @@ REVOKED = Kind(
     " them. An archive revokes a replay that failed",
     "look for errors of replays; close publications without revoking them where data matters",
 )
-REJECTED = Kind(
+REJECTED = FindingKind(
     "images-rejected",
     Area.PUBLISHERS,
     Severity.WARNING,

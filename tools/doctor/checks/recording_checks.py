@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.doctor.figure_text import names
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.tools.doctor.system_snapshot import UNREADABLE
 from aerolog.transport.errors import FileFormatError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         RecordingSnapshot,
     )
 
-UNWRITTEN = Kind(
+UNWRITTEN = FindingKind(
     "recording-without-writer",
     Area.RECORDINGS,
     Severity.CRITICAL,
@@ -31,7 +31,7 @@ UNWRITTEN = Kind(
     "stop it (aerolog recordings stop), then extend it or start another; see the archive's error"
     " log for why",
 )
-UNFINISHED = Kind(
+UNFINISHED = FindingKind(
     "recording-unfinished",
     Area.RECORDINGS,
     Severity.WARNING,
@@ -40,7 +40,7 @@ UNFINISHED = Kind(
     "start the archive: it finds the stop position by itself; or, without one, aerolog archive-tool"
     " DIR verify",
 )
-SEGMENT_MISSING = Kind(
+SEGMENT_MISSING = FindingKind(
     "segment-missing",
     Area.RECORDINGS,
     Severity.CRITICAL,
@@ -51,7 +51,7 @@ SEGMENT_MISSING = Kind(
     "put them back from a copy or a replica (aerolog recordings replicate); or purge what is before"
     " them, and mark the recording invalid if nothing of use is left",
 )
-SEGMENT_CUT = Kind(
+SEGMENT_CUT = FindingKind(
     "segment-cut",
     Area.RECORDINGS,
     Severity.CRITICAL,
@@ -61,7 +61,7 @@ SEGMENT_CUT = Kind(
     " here",
     "put it back from a copy or a replica; or truncate the recording to the position where it ends",
 )
-SEGMENT_LENGTH = Kind(
+SEGMENT_LENGTH = FindingKind(
     "segment-length",
     Area.RECORDINGS,
     Severity.WARNING,
@@ -69,7 +69,7 @@ SEGMENT_LENGTH = Kind(
     "the archive makes each file as long as a segment; another program has changed it",
     "make it whole (truncate -s {expected} {file}) while no archive runs; find out who changed it",
 )
-SEGMENT_UNREADABLE = Kind(
+SEGMENT_UNREADABLE = FindingKind(
     "segment-unreadable",
     Area.RECORDINGS,
     Severity.WARNING,
@@ -79,7 +79,7 @@ SEGMENT_UNREADABLE = Kind(
     "look as the user that owns them; look at the disk (smartctl -a, dmesg) and the mounts"
     " (findmnt); change nothing in the archive until they can be read",
 )
-SEGMENT_DAMAGED = Kind(
+SEGMENT_DAMAGED = FindingKind(
     "segment-damaged",
     Area.RECORDINGS,
     Severity.CRITICAL,
@@ -88,7 +88,7 @@ SEGMENT_DAMAGED = Kind(
     "stop the archive and run aerolog archive-tool DIR verify; put the file back from a copy or a"
     " replica; look at the disk (smartctl -a, dmesg)",
 )
-CHECKSUM_WRONG = Kind(
+CHECKSUM_WRONG = FindingKind(
     "checksum-wrong",
     Area.RECORDINGS,
     Severity.CRITICAL,
@@ -97,7 +97,7 @@ CHECKSUM_WRONG = Kind(
     "put the file back from a copy or a replica; look at the disk and the memory (smartctl -a,"
     " edac-util); aerolog archive-tool DIR checksum only where you know the data to be right",
 )
-DESCRIPTOR_CHECKSUM = Kind(
+DESCRIPTOR_CHECKSUM = FindingKind(
     "descriptor-checksum-wrong",
     Area.RECORDINGS,
     Severity.WARNING,
@@ -106,7 +106,7 @@ DESCRIPTOR_CHECKSUM = Kind(
     "compare what aerolog archive-tool DIR describe says with what you know; aerolog archive-tool"
     " DIR checksum writes it anew",
 )
-CATALOG_DAMAGED = Kind(
+CATALOG_DAMAGED = FindingKind(
     "catalog-damaged",
     Area.RECORDINGS,
     Severity.CRITICAL,
@@ -115,7 +115,7 @@ CATALOG_DAMAGED = Kind(
     "stop the archive, keep a copy of the folder, put the catalog back from a copy; the segments"
     " are not touched by this",
 )
-INVALID = Kind(
+INVALID = FindingKind(
     "recording-invalid",
     Area.RECORDINGS,
     Severity.NOTICE,
@@ -123,7 +123,7 @@ INVALID = Kind(
     "somebody put them aside with a tool; clients do not see them, their files take {bytes!b}",
     "aerolog archive-tool DIR mark-valid brings one back, compact removes them for good",
 )
-ORPHANS = Kind(
+ORPHANS = FindingKind(
     "segments-orphaned",
     Area.RECORDINGS,
     Severity.NOTICE,
@@ -132,7 +132,7 @@ ORPHANS = Kind(
     " only take room",
     "aerolog archive-tool DIR delete-orphaned-segments, when you know that nobody wants them",
 )
-BESIDE = Kind(
+BESIDE = FindingKind(
     "segments-beside",
     Area.RECORDINGS,
     Severity.NOTICE,
@@ -141,7 +141,7 @@ BESIDE = Kind(
     " replayed and take room",
     "aerolog recordings attach takes back what was detached, delete-detached deletes it",
 )
-LEFTOVERS = Kind(
+LEFTOVERS = FindingKind(
     "deletions-left",
     Area.RECORDINGS,
     Severity.NOTICE,
@@ -149,7 +149,7 @@ LEFTOVERS = Kind(
     "an archive ended while it deleted; they only take room",
     "the next deletion of the same recording removes them; or remove them by hand",
 )
-MISNAMED = Kind(
+MISNAMED = FindingKind(
     "segment-misnamed",
     Area.RECORDINGS,
     Severity.WARNING,

@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster.files import EntryType
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ _OPEN: Final = -1
 _MODULE: Final = -1
 _VALID: Final = 1
 
-MISSING = Kind(
+MISSING = FindingKind(
     "recording-log-missing",
     Area.CLUSTER,
     Severity.WARNING,
@@ -29,7 +29,7 @@ MISSING = Kind(
     "restore it from a copy if this node has run before; a node that never finished its first start"
     " has none",
 )
-DAMAGED = Kind(
+DAMAGED = FindingKind(
     "recording-log-damaged",
     Area.CLUSTER,
     Severity.CRITICAL,
@@ -38,7 +38,7 @@ DAMAGED = Kind(
     "restore recording.log from a copy; keep the damaged file, `aerolog explain` shows what can be"
     " read of it",
 )
-TORN = Kind(
+TORN = FindingKind(
     "recording-log-torn",
     Area.CLUSTER,
     Severity.NOTICE,
@@ -47,7 +47,7 @@ TORN = Kind(
     " the one before it counts",
     "nothing: the node passes over them, and overwrites them with the next entry",
 )
-TERMS_APART = Kind(
+TERMS_APART = FindingKind(
     "terms-apart",
     Area.CLUSTER,
     Severity.WARNING,
@@ -56,7 +56,7 @@ TERMS_APART = Kind(
     " two positions belongs to no term, or to both",
     "compare with recording.log of another member, or restore it from a copy",
 )
-TERM_OPEN = Kind(
+TERM_OPEN = FindingKind(
     "term-open",
     Area.CLUSTER,
     Severity.WARNING,
@@ -65,7 +65,7 @@ TERM_OPEN = Kind(
     " node refuses to go on from there",
     "compare with recording.log of another member, or restore it from a copy",
 )
-INCOMPLETE = Kind(
+INCOMPLETE = FindingKind(
     "snapshot-incomplete",
     Area.CLUSTER,
     Severity.WARNING,
@@ -76,7 +76,7 @@ INCOMPLETE = Kind(
     "take a snapshot when the node runs, and keep the log's segments from the older one on until"
     " then; where a service was removed on purpose, remove its mark file",
 )
-AHEAD = Kind(
+AHEAD = FindingKind(
     "snapshot-ahead",
     Area.CLUSTER,
     Severity.CRITICAL,
@@ -86,7 +86,7 @@ AHEAD = Kind(
     "start the node with the archive and the recording.log that belong together; else make the"
     " snapshot invalid (aerolog cluster-tool DIR invalidate-latest-snapshot)",
 )
-LOG_BEHIND = Kind(
+LOG_BEHIND = FindingKind(
     "log-behind",
     Area.CLUSTER,
     Severity.CRITICAL,
@@ -97,7 +97,7 @@ LOG_BEHIND = Kind(
     "restore the archive's folder from a copy of the same time, or let the member copy its log from"
     " another one",
 )
-RECORDING_GONE = Kind(
+RECORDING_GONE = FindingKind(
     "cluster-recording-missing",
     Area.CLUSTER,
     Severity.CRITICAL,
@@ -107,7 +107,7 @@ RECORDING_GONE = Kind(
     "name the archive of this node; else restore the recording, or make the snapshot invalid"
     " (aerolog cluster-tool DIR invalidate-latest-snapshot)",
 )
-STATE_DAMAGED = Kind(
+STATE_DAMAGED = FindingKind(
     "node-state-damaged",
     Area.CLUSTER,
     Severity.CRITICAL,
@@ -116,7 +116,7 @@ STATE_DAMAGED = Kind(
     " vote twice, and two leaders be elected",
     "restore the file from a copy of this member; with a single member it can be moved away",
 )
-STATE_MISSING = Kind(
+STATE_MISSING = FindingKind(
     "node-state-missing",
     Area.CLUSTER,
     Severity.WARNING,

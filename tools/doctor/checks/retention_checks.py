@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.checks import disk_checks
 from aerolog.tools.doctor.figure_text import names
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from aerolog.tools.doctor.findings import Finding
     from aerolog.tools.doctor.system_snapshot import Case
 
-FAILED = Kind(
+FAILED = FindingKind(
     "retention-failed",
     Area.RETENTION,
     Severity.WARNING,
@@ -22,7 +22,7 @@ FAILED = Kind(
     "what it would have let go is still there, and the disk fills meanwhile",
     "remove the cause, then run aerolog retention apply again: it goes on where it stopped",
 )
-UNFINISHED = Kind(
+UNFINISHED = FindingKind(
     "retention-unfinished",
     Area.RETENTION,
     Severity.WARNING,
@@ -31,7 +31,7 @@ UNFINISHED = Kind(
     " not",
     "run aerolog retention apply again: it goes on where that one stopped",
 )
-BEHIND = Kind(
+BEHIND = FindingKind(
     "retention-behind",
     Area.RETENTION,
     Severity.WARNING,
@@ -42,7 +42,7 @@ BEHIND = Kind(
     "aerolog retention plan says what is kept back and why; run it more often (apply --every 1m),"
     " add a policy by free space, release holds that nobody needs, or make the file system larger",
 )
-UNREADABLE = Kind(
+UNREADABLE = FindingKind(
     "retention-unreadable",
     Area.RETENTION,
     Severity.WARNING,
@@ -50,7 +50,7 @@ UNREADABLE = Kind(
     "while holds are not known it lets nothing go; without its journal nobody can tell what went",
     "restore the file from a copy, or write the holds anew (aerolog retention hold)",
 )
-EXPIRED = Kind(
+EXPIRED = FindingKind(
     "hold-expired",
     Area.RETENTION,
     Severity.NOTICE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.transport.logbuffer.metadata import LogType
 from aerolog.transport.time_units import NS_PER_S
 
@@ -21,7 +21,7 @@ _TERMS_PER_SECOND: Final = 200
 _JUMBO: Final = 8_972
 _USUAL_WINDOW: Final = 128 * 1024
 
-PAGE_SIZE = Kind(
+PAGE_SIZE = FindingKind(
     "page-size-mismatch",
     Area.SETTINGS,
     Severity.WARNING,
@@ -31,7 +31,7 @@ PAGE_SIZE = Kind(
     " next multiple",
     "set aeron.file.page.size={block_size}, or put aeron.dir on a file system of small pages",
 )
-PAGE_DIFFERS = Kind(
+PAGE_DIFFERS = FindingKind(
     "page-size-differs",
     Area.SETTINGS,
     Severity.WARNING,
@@ -39,7 +39,7 @@ PAGE_DIFFERS = Kind(
     "the log is not of this driver's life or settings, or its metadata is damaged",
     "stop driver and clients, remove the directory, start anew",
 )
-WINDOW_OF_TERM = Kind(
+WINDOW_OF_TERM = FindingKind(
     "window-half-term",
     Area.SETTINGS,
     Severity.WARNING,
@@ -48,7 +48,7 @@ WINDOW_OF_TERM = Kind(
     "a stream moves one window a round trip at most: with a short term distant streams are slow",
     "use longer terms (term-length=1m or more) where the round trip is not tiny",
 )
-TERM_SHORT = Kind(
+TERM_SHORT = FindingKind(
     "term-short",
     Area.SETTINGS,
     Severity.WARNING,
@@ -57,7 +57,7 @@ TERM_SHORT = Kind(
     " waits: a short pause of a subscriber holds it back",
     "give the channel a longer term (term-length), so that one lasts for 10 ms and more",
 )
-MTU_LARGE = Kind(
+MTU_LARGE = FindingKind(
     "mtu-large",
     Area.SETTINGS,
     Severity.NOTICE,
@@ -66,7 +66,7 @@ MTU_LARGE = Kind(
     "they travel in fragments: with one fragment lost all of the datagram is lost",
     "use mtu=1408, or 8k where all of the way has jumbo frames; on one machine it does not matter",
 )
-POSITION_END = Kind(
+POSITION_END = FindingKind(
     "positions-exhausted",
     Area.SETTINGS,
     Severity.WARNING,
@@ -75,7 +75,7 @@ POSITION_END = Kind(
     "at its end offers are answered with MAX_POSITION_EXCEEDED for good",
     "close the publication and add a new one in time; longer terms make longer streams",
 )
-WINDOWS_DIFFER = Kind(
+WINDOWS_DIFFER = FindingKind(
     "windows-differ",
     Area.SETTINGS,
     Severity.NOTICE,

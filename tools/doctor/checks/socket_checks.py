@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.tools.views import counter_keys
 from aerolog.transport.logbuffer.metadata import LogType
 
@@ -20,7 +20,7 @@ _ERRORED: Final = -1
 #: What an operating system should permit where streams are fast: the windows that people set.
 _HOST_BUFFER: Final = 2 * 1024 * 1024
 
-RECEIVE_BUFFER = Kind(
+RECEIVE_BUFFER = FindingKind(
     "receive-buffer-small",
     Area.SOCKETS,
     Severity.WARNING,
@@ -31,7 +31,7 @@ RECEIVE_BUFFER = Kind(
     "give the channel so-rcvbuf={window} or more (aeron.socket.so_rcvbuf for all), with sysctl -w"
     " net.core.rmem_max={window} where the system permits less; or a smaller rcv-wnd",
 )
-RECEIVE_BUFFER_CAPPED = Kind(
+RECEIVE_BUFFER_CAPPED = FindingKind(
     "receive-buffer-capped",
     Area.SOCKETS,
     Severity.WARNING,
@@ -39,7 +39,7 @@ RECEIVE_BUFFER_CAPPED = Kind(
     "the system cut it without an error; bursts are dropped sooner than was planned",
     "sysctl -w net.core.rmem_max={asked}, kept in /etc/sysctl.d; then start the driver anew",
 )
-SEND_BUFFER_CAPPED = Kind(
+SEND_BUFFER_CAPPED = FindingKind(
     "send-buffer-capped",
     Area.SOCKETS,
     Severity.WARNING,
@@ -47,7 +47,7 @@ SEND_BUFFER_CAPPED = Kind(
     "the system cut it without an error; the sender meets a full socket sooner than was planned",
     "sysctl -w net.core.wmem_max={asked}, kept in /etc/sysctl.d; then start the driver anew",
 )
-SEND_BUFFER = Kind(
+SEND_BUFFER = FindingKind(
     "send-buffer-small",
     Area.SOCKETS,
     Severity.WARNING,
@@ -55,7 +55,7 @@ SEND_BUFFER = Kind(
     "a datagram that does not fit is not sent",
     "give the channel a greater so-sndbuf (aeron.socket.so_sndbuf for all), or a smaller mtu",
 )
-HOST_BUFFERS = Kind(
+HOST_BUFFERS = FindingKind(
     "host-buffers-small",
     Area.SOCKETS,
     Severity.NOTICE,
@@ -63,7 +63,7 @@ HOST_BUFFERS = Kind(
     "greater windows, which fast or distant streams need, cannot be asked for: 2 MiB is usual",
     "sysctl -w net.core.rmem_max=2097152 net.core.wmem_max=2097152, kept in /etc/sysctl.d",
 )
-CHANNEL_ERRORED = Kind(
+CHANNEL_ERRORED = FindingKind(
     "channel-errored",
     Area.SOCKETS,
     Severity.CRITICAL,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.archive.time_index import SOURCE_CLOCK, SOURCE_DESCRIPTOR
 from aerolog.tools.doctor.figure_text import names
-from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _BEHIND_MS: Final = 5_000
 #: Type of the archive's counter.
 _LOST_TYPE: Final = 10_012
 
-MISSING = Kind(
+MISSING = FindingKind(
     "index-missing",
     Area.TIMES,
     Severity.NOTICE,
@@ -32,7 +32,7 @@ MISSING = Kind(
     "aerolog recordings times ID --archive-dir DIR --rebuild makes one, as far as the recording"
     " tells its times",
 )
-DAMAGED = Kind(
+DAMAGED = FindingKind(
     "index-damaged",
     Area.TIMES,
     Severity.WARNING,
@@ -41,7 +41,7 @@ DAMAGED = Kind(
     " is found by time is found less exactly",
     "aerolog recordings times {id} --archive-dir DIR --rebuild makes it anew",
 )
-UNREADABLE = Kind(
+UNREADABLE = FindingKind(
     "index-unreadable",
     Area.TIMES,
     Severity.WARNING,
@@ -51,7 +51,7 @@ UNREADABLE = Kind(
     "look as the user that owns it, and at the disk (smartctl -a, dmesg); one made anew would have"
     " lost its times",
 )
-STALE = Kind(
+STALE = FindingKind(
     "index-stale",
     Area.TIMES,
     Severity.WARNING,
@@ -60,7 +60,7 @@ STALE = Kind(
     " version; a time in it is known by the start and the end of the recording alone",
     "aerolog recordings times {id} --archive-dir DIR --rebuild makes it anew",
 )
-BEHIND = Kind(
+BEHIND = FindingKind(
     "index-behind",
     Area.TIMES,
     Severity.WARNING,
@@ -70,7 +70,7 @@ BEHIND = Kind(
     " is found by time less exactly, the recording itself goes on",
     "see the archive's error log (aerolog errors), the disk and the load of the machine",
 )
-NOTES_LOST = Kind(
+NOTES_LOST = FindingKind(
     "index-notes-lost",
     Area.TIMES,
     Severity.NOTICE,

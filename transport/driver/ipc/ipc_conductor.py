@@ -16,7 +16,7 @@ from aerolog.transport.driver.channels.channel_params import (
 )
 from aerolog.transport.driver.channels.destination_params import check_receive_destination
 from aerolog.transport.driver.conductor.command_error import invalid_channel
-from aerolog.transport.driver.conductor.publication import PublicationLink
+from aerolog.transport.driver.conductor.driver_publication import PublicationLink
 from aerolog.transport.driver.conductor.subscription_links import (
     allocate_position,
     drop_position,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aerolog.transport.driver.conductor.publication import Publication
+from aerolog.transport.driver.conductor.driver_publication import DriverPublication
 from aerolog.transport.driver.ipc import ipc_stream
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class IpcPublication(Publication):
+class IpcPublication(DriverPublication):
     """One log that the clients of this driver publish to and subscribe to directly.
 
     Attributes:

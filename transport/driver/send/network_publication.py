@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from aerolog.transport.driver.conductor.publication import Publication
+from aerolog.transport.driver.conductor.driver_publication import DriverPublication
 from aerolog.transport.driver.send.send_stream import ACTIVE, DRAINING
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class NetworkPublication(Publication):
+class NetworkPublication(DriverPublication):
     """One log that the sender sends; its images are those of its spies.
 
     Attributes:

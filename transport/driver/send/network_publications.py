@@ -26,7 +26,7 @@ from aerolog.transport.driver.conductor.command_error import (
     generic,
     invalid_channel,
 )
-from aerolog.transport.driver.conductor.publication import PublicationLink
+from aerolog.transport.driver.conductor.driver_publication import PublicationLink
 from aerolog.transport.driver.context import remove_at
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control.flow_control import PythonFlowControl

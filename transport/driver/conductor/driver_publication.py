@@ -19,7 +19,7 @@ LOCAL_SOURCE: Final = "aeron:ipc"
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Publication:
+class DriverPublication:
     """One log with its counters, shared by publication links.
 
     Attributes:
@@ -86,7 +86,7 @@ class Publication:
                 )
 
 
-PublicationT = TypeVar("PublicationT", bound=Publication)
+PublicationT = TypeVar("PublicationT", bound=DriverPublication)
 
 
 @dataclass(slots=True, eq=False)
