@@ -3,7 +3,8 @@
 import re
 from pathlib import Path, PurePosixPath
 
-WINGS = ("transport", "archive", "cluster", "catalog", "tools")
+from product import WINGS
+
 DEPTH = 3  # a wing, and two levels below it
 ROW = re.compile(r"^\| (?P<names>`[^|]*) \|", re.MULTILINE)
 NAME = re.compile(r"`([\w./]+)`")

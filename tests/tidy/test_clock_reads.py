@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-WINGS = {"transport", "archive", "cluster", "catalog", "tools"}
+from product import WINGS, without_docstrings
+
 #: Where a clock of the machine may be read, and why.
 ENTRIES = {
     "transport/concurrent/clock.pyx": "the clock that all others are given",
@@ -19,13 +20,11 @@ READ = re.compile(
     r"|\bfrom time import (?!sleep$)"
     r"|\bSystemClock\(\)\.now"
 )
-DOCSTRING = re.compile(r'^[ \t]*r?"""(?:.|\n)*?"""[ \t]*$', re.MULTILINE)
 
 
 def reads(text: str) -> Iterator[tuple[int, str]]:
     """Lines that read a clock of the machine, or name the function that does."""
-    text = DOCSTRING.sub(lambda found: "\n" * found[0].count("\n"), text)
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(without_docstrings(text).splitlines(), 1):
         if READ.search(re.sub(r"(^|\s)#.*", "", line)):
             yield number, line.strip()
 

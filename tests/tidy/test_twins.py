@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+from product import WINGS, without_docstrings
+
 RUN = 8  # logical lines: what stands in brackets over several lines is one
-WINGS = {"transport", "archive", "cluster", "catalog", "tools", "python"}
-DOCSTRING = re.compile(r'^[ \t]*r?"""(?:.|\n)*?"""[ \t]*$', re.MULTILINE)
+PRODUCT = {*WINGS, "python"}
 IMPORT = re.compile(r"(from\s+\S+\s+)?c?import\b")
 SLIGHT = {"pass", "...", "try:", "else:", "finally:", "return", "continue", "break"}
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Statements with the number of their first line, white space and comments folded."""
-    text = DOCSTRING.sub(lambda found: "\n" * found[0].count("\n"), text)
+    text = without_docstrings(text)
     depth = 0
     parts: list[str] = []
     first = 0
@@ -58,7 +59,7 @@ def test_a_run_of_statements_stands_in_one_place(checkout, tracked):
         path
         for path in tracked
         if path.suffix in {".py", ".pyx", ".pxd"}
-        if path.relative_to(checkout).parts[0] in WINGS and "migrations" not in path.parts
+        if path.relative_to(checkout).parts[0] in PRODUCT and "migrations" not in path.parts
     ]
     found = {
         f"{one.relative_to(checkout)} ~ {other.relative_to(checkout)}": lines
