@@ -46,18 +46,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
     def __init__(self, rows: RowSource, columns: SparkColumns) -> None:
         self.rows = rows
         self.columns = columns
-        self.follower = OffsetReader(rows.options)
+        self.offsets = OffsetReader(rows.options)
         self._target: Offset | None = None
 
     def initialOffset(self) -> dict[str, Any]:
         """Where a new query begins: at the recordings' starts, or at their present ends."""
         if not self.rows.options.from_latest:
             return {}
-        return to_spark(self.follower.latest({}, Limits()))
+        return to_spark(self.offsets.latest({}, Limits()))
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Where the next micro-batch ends, which is never behind the recorded position."""
-        found = self.follower.latest(from_spark(start), self._limits(limit), self._target)
+        found = self.offsets.latest(from_spark(start), self._limits(limit), self._target)
         return to_spark(found)
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -71,15 +71,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
 
     def reportLatestOffset(self) -> dict[str, Any]:
         """The recordings' present ends, for the query's progress report."""
-        return to_spark(self.follower.latest({}, Limits()))
+        return to_spark(self.offsets.latest({}, Limits()))
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Remember the recordings' present ends, where the query is to stop."""
-        self._target = self.follower.latest({}, Limits())
+        self._target = self.offsets.latest({}, Limits())
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Plan the partitions of a micro-batch."""
-        ranges = self.follower.ranges(from_spark(start), from_spark(end))
+        ranges = self.offsets.ranges(from_spark(start), from_spark(end))
         return [RangesPartition(each) for each in split_ranges(self.rows.options, ranges)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
