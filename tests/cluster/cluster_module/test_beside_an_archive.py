@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,7 @@ from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import ClusterMarkFile
 from aerolog.cluster.module.consensus_module import ConsensusModule
 from aerolog.cluster.service import ServiceContainer
+from aerolog.cluster.service.service_agent import ServiceAgent
 from aerolog.transport.client import Aeron
 from aerolog.transport.config.sources import Properties
 
@@ -208,9 +210,19 @@ def test_settings_that_cannot_be_used_end_with_2(settings: tuple[str, ...], told
 
 
 def test_snapshots_of_a_node_with_two_containers_of_one_service(
-    tmp_path: Path, aeron_dir: str
+    tmp_path: Path, aeron_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By mistake; the first of the two that acknowledges is taken, and the other is reported."""
+    # A container that finds the module recovered, or the log begun, comes too late for it: both
+    # start and join the log before the module hears of the first.
+    both, acknowledge = threading.Barrier(2), ServiceAgent._acknowledge
+
+    def acknowledge_together(agent: ServiceAgent, relevant_id: int) -> None:
+        if agent._ack_id < 2:  # the start and the log
+            both.wait(20)
+        acknowledge(agent, relevant_id)
+
+    monkeypatch.setattr(ServiceAgent, "_acknowledge", acknowledge_together)
     with archiving_driver(tmp_path, aeron_dir), contextlib.ExitStack() as opened:
         containers = [
             opened.enter_context(
