@@ -64,6 +64,26 @@ def _positive_size(name: str, text: str) -> int:
     return value
 
 
+def seconds_option(name: str, meaning: str, **settings: Any) -> Any:
+    """The option of a duration such as 500ms, given as seconds; a bare number is seconds."""
+    return typer.Option(name, metavar="TIME", help=meaning, parser=seconds_parser(name), **settings)
+
+
+def size_option(name: str, metavar: str, meaning: str) -> Any:
+    """The option of a number of bytes above 0, of which k, m and g may make more."""
+    return typer.Option(
+        name,
+        metavar=metavar,
+        help=f"{meaning} (k, m, g allowed).",
+        parser=option_parser(_positive_size, name),
+    )
+
+
+def aeron_dir_option(meaning: str = "The media driver's directory.", **settings: Any) -> Any:
+    """The option of a driver's directory, with its variable."""
+    return typer.Option("--aeron-dir", metavar="DIR", envvar="AERON_DIR", help=meaning, **settings)
+
+
 def check_channel(channel: str) -> str:
     """A channel that parses; as a usage error otherwise."""
     from aerolog.transport.uri import ChannelUri
@@ -107,9 +127,7 @@ ChannelArgument = Annotated[
 ]
 StreamArgument = Annotated[
     int,
-    typer.Argument(
-        metavar="STREAM", help="Stream id.", min=INT32_MIN, max=INT32_MAX, show_default=False
-    ),
+    typer.Argument(metavar="STREAM", help="Stream id.", show_default=False, **INT32_RANGE),
 ]
 RecordingArgument = Annotated[
     int, typer.Argument(metavar="ID", help="Recording id.", min=0, show_default=False)
@@ -120,50 +138,33 @@ ChannelOption = Annotated[
 ]
 StreamOption = Annotated[
     int | None,
-    typer.Option("--stream", metavar="STREAM", help="Stream id.", min=INT32_MIN, max=INT32_MAX),
+    typer.Option("--stream", metavar="STREAM", help="Stream id.", **INT32_RANGE),
 ]
 CountOption = Annotated[
     int | None, typer.Option("--count", metavar="N", help="Stop after N messages.", min=1)
 ]
 DurationOption = Annotated[
     float | None,
-    typer.Option(
+    seconds_option(
         "--duration",
-        metavar="TIME",
-        help="Stop after this time, such as 90s, 5m or 1.5h; a bare number is seconds.",
-        parser=seconds_parser("--duration"),
+        "Stop after this time, such as 90s, 5m or 1.5h; a bare number is seconds.",
     ),
 ]
 WaitOption = Annotated[
     float,
-    typer.Option(
+    seconds_option(
         "--wait",
-        metavar="TIME",
-        help="How long to wait for a subscriber, at the start and when there is none any more.",
-        parser=seconds_parser("--wait"),
+        "How long to wait for a subscriber, at the start and when there is none any more.",
     ),
 ]
-SizeOption = Annotated[
-    int | None,
-    typer.Option(
-        "--size",
-        metavar="BYTES",
-        help="Generate messages of this size (k, m, g allowed).",
-        parser=option_parser(_positive_size, "--size"),
-    ),
-]
+SizeOption = Annotated[int | None, size_option("--size", "BYTES", "Generate messages of this size")]
 FrameSizeOption = Annotated[
-    int | None,
-    typer.Option(
-        "--frame-size",
-        metavar="BYTES",
-        help="Read records of this size instead of lines (k, m, g allowed).",
-        parser=option_parser(_positive_size, "--frame-size"),
-    ),
+    int | None, size_option("--frame-size", "BYTES", "Read records of this size instead of lines")
 ]
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
 ]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SkipDamageOption = Annotated[
     bool,
@@ -182,30 +183,18 @@ PositionOption = Annotated[
     typer.Option("--position", metavar="P", help="Position to begin at.", min=0),
 ]
 LengthOption = Annotated[
-    int | None,
-    typer.Option(
-        "--length",
-        metavar="N",
-        help="Bytes to replay, frames included (k, m, g allowed).",
-        parser=option_parser(_positive_size, "--length"),
-    ),
+    int | None, size_option("--length", "N", "Bytes to replay, frames included")
 ]
 
 
 FileIoOption = Annotated[
-    int | None,
-    typer.Option(
-        "--file-io-max-length",
-        metavar="N",
-        help="Bytes that the source reads at once (k, m, g allowed).",
-        parser=option_parser(_positive_size, "--file-io-max-length"),
-    ),
+    int | None, size_option("--file-io-max-length", "N", "Bytes that the source reads at once")
 ]
+_connection_option = functools.partial(typer.Option, rich_help_panel=CONNECTION_PANEL)
 StrictOption = Annotated[
     bool,
-    typer.Option(
+    _connection_option(
         "--strict",
-        rich_help_panel=CONNECTION_PANEL,
         help="Refuse unknown variables and parameters.",
         callback=refuse_unknown_names,
         is_eager=True,  # before arguments are missed
@@ -217,24 +206,13 @@ StrictOption = Annotated[
 class DriverOptions:
     """How to reach the media driver."""
 
-    aeron_dir: Annotated[
-        str | None,
-        typer.Option(
-            "--aeron-dir",
-            metavar="DIR",
-            envvar="AERON_DIR",
-            rich_help_panel=CONNECTION_PANEL,
-            help="The media driver's directory.",
-        ),
-    ] = None
+    aeron_dir: Annotated[str | None, aeron_dir_option(rich_help_panel=CONNECTION_PANEL)] = None
     driver_timeout: Annotated[
         float,
-        typer.Option(
+        seconds_option(
             "--driver-timeout",
-            metavar="TIME",
+            "How long to wait for the driver.",
             rich_help_panel=CONNECTION_PANEL,
-            help="How long to wait for the driver.",
-            parser=seconds_parser("--driver-timeout"),
         ),
     ] = 10.0
     strict: StrictOption = False
@@ -246,87 +224,76 @@ class ArchiveOptions(DriverOptions):
 
     control_channel: Annotated[
         str,
-        typer.Option(
+        _connection_option(
             "--control-channel",
             metavar="CHANNEL",
             envvar="AERON_ARCHIVE_CONTROL_CHANNEL",
-            rich_help_panel=CONNECTION_PANEL,
             help="Where the archive listens.",
             callback=check_channel,
         ),
     ] = "aeron:ipc"
     control_stream: Annotated[
         int,
-        typer.Option(
+        _connection_option(
             "--control-stream",
             metavar="STREAM",
             envvar="AERON_ARCHIVE_CONTROL_STREAM_ID",
-            rich_help_panel=CONNECTION_PANEL,
             help="Stream id there.",
-            min=INT32_MIN,
-            max=INT32_MAX,
+            **INT32_RANGE,
         ),
     ] = 10
     response_channel: Annotated[
         str | None,
-        typer.Option(
+        _connection_option(
             "--response-channel",
             metavar="CHANNEL",
             envvar="AERON_ARCHIVE_CONTROL_RESPONSE_CHANNEL",
-            rich_help_panel=CONNECTION_PANEL,
             help="Where it answers: aeron:udp?endpoint=<us>:0.",
             callback=optional_channel,
         ),
     ] = None
     response_stream: Annotated[
         int,
-        typer.Option(
+        _connection_option(
             "--response-stream",
             metavar="STREAM",
             envvar="AERON_ARCHIVE_CONTROL_RESPONSE_STREAM_ID",
-            rich_help_panel=CONNECTION_PANEL,
             help="Stream id there.",
-            min=INT32_MIN,
-            max=INT32_MAX,
+            **INT32_RANGE,
         ),
     ] = 20
     archive_timeout: Annotated[
         float,
-        typer.Option(
+        seconds_option(
             "--archive-timeout",
-            metavar="TIME",
+            "How long to wait for an answer.",
             rich_help_panel=CONNECTION_PANEL,
-            help="How long to wait for an answer.",
-            parser=seconds_parser("--archive-timeout"),
         ),
     ] = 10.0
     user: Annotated[
         str | None,
-        typer.Option(
+        _connection_option(
             "--user",
             metavar="NAME",
             envvar="AEROLOG_ARCHIVE_USER",
-            rich_help_panel=CONNECTION_PANEL,
             help="Who you are; asks for the password.",
         ),
     ] = None
     password_file: Annotated[
         str | None,
-        typer.Option(
+        _connection_option(
             "--password-file",
             metavar="FILE",
             envvar="AEROLOG_ARCHIVE_PASSWORD_FILE",
-            rich_help_panel=CONNECTION_PANEL,
             help="File whose first line is the password.",
         ),
     ] = None
     key_file: Annotated[
         str | None,
-        typer.Option(
+        _connection_option(
             "--key-file",
             metavar="FILE",
             envvar="AEROLOG_ARCHIVE_KEY_FILE",
-            rich_help_panel=CONNECTION_PANEL,
             help="File with USER:KEY for HMAC.",
         ),
     ] = None
@@ -336,7 +303,7 @@ class ArchiveOptions(DriverOptions):
 class ChangeOptions:
     """How a command goes about changing recordings."""
 
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    yes: YesOption = False
     dry_run: DryRunOption = False
     wait: Annotated[
         bool, typer.Option("--wait", help="Return when the files are deleted, not before.")

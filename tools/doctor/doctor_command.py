@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aerolog.tools.command_line.help import CONNECTION_PANEL, command
-from aerolog.tools.command_line.options import JsonOption, StrictOption, seconds_parser
+from aerolog.tools.command_line.options import (
+    JsonOption,
+    StrictOption,
+    aeron_dir_option,
+    seconds_option,
+)
 
 if TYPE_CHECKING:
     from aerolog.tools.doctor.doctor_report import Report
@@ -43,12 +48,9 @@ def doctor(
     *,
     aeron_dir: Annotated[
         str | None,
-        typer.Option(
-            "--aeron-dir",
-            metavar="DIR",
-            envvar="AERON_DIR",
+        aeron_dir_option(
+            "The media driver's directory; by default that of the archive or the cluster.",
             rich_help_panel=CONNECTION_PANEL,
-            help="The media driver's directory; by default that of the archive or the cluster.",
         ),
     ] = None,
     archive_dir: Annotated[
@@ -66,11 +68,8 @@ def doctor(
     ] = False,
     interval: Annotated[
         float,
-        typer.Option(
-            "--interval",
-            metavar="TIME",
-            help="Between two looks, from which rates are told; 0 for one look.",
-            parser=seconds_parser("--interval"),
+        seconds_option(
+            "--interval", "Between two looks, from which rates are told; 0 for one look."
         ),
     ] = _INTERVAL_S,
     watch: Annotated[

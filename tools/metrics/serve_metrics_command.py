@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import StrictOption, seconds_parser
+from aerolog.tools.command_line.options import StrictOption, aeron_dir_option, seconds_parser
 from aerolog.transport.config.values import whole_number
 
 if TYPE_CHECKING:
@@ -63,12 +63,9 @@ def _seconds(text: str, option: str) -> float:
 def serve_metrics(
     aeron_dirs: Annotated[
         list[str] | None,
-        typer.Option(
-            "--aeron-dir",
-            metavar="DIR",
-            envvar="AERON_DIR",
-            help="A driver's directory; may be repeated. Default: the driver's own default, "
-            "where nothing else is named.",
+        aeron_dir_option(
+            "A driver's directory; may be repeated. Default: the driver's own default, "
+            "where nothing else is named."
         ),
     ] = None,
     archive_dirs: Annotated[

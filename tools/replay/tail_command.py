@@ -6,6 +6,7 @@ import typer
 
 from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import (
+    INT32_RANGE,
     ArchiveOptions,
     CountOption,
     JsonOption,
@@ -14,7 +15,7 @@ from aerolog.tools.command_line.options import (
     optional_channel,
 )
 from aerolog.tools.messages.message_output import FormatOption, MessageFormat, MessageWriter
-from aerolog.transport.config.values import INT32_MAX, INT32_MIN, whole_number
+from aerolog.transport.config.values import whole_number
 
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
@@ -52,9 +53,8 @@ def tail(
         typer.Argument(
             metavar="[STREAM]",
             help="Stream id, with a channel.",
-            min=INT32_MIN,
-            max=INT32_MAX,
             show_default=False,
+            **INT32_RANGE,
         ),
     ] = None,
     *,

@@ -10,8 +10,9 @@ from aerolog.tools.command_line.options import (
     ArchiveOptions,
     DryRunOption,
     JsonOption,
+    YesOption,
     grouped,
-    seconds_parser,
+    seconds_option,
 )
 from aerolog.tools.retention.options import (
     DEFAULT_FOLDER,
@@ -45,14 +46,9 @@ def apply(
     need: NeedOptions,
     every: Annotated[
         float | None,
-        typer.Option(
-            "--every",
-            metavar="TIME",
-            help="Again and again, so long after each end.",
-            parser=seconds_parser("--every"),
-        ),
+        seconds_option("--every", "Again and again, so long after each end."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     archive: ArchiveOptions,

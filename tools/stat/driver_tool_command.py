@@ -10,7 +10,8 @@ from aerolog.tools.command_line.options import (
     DryRunOption,
     JsonOption,
     StrictOption,
-    seconds_parser,
+    YesOption,
+    seconds_option,
 )
 from aerolog.tools.stat.options import AeronDirOption, ClassicOption, check_forms
 
@@ -46,17 +47,9 @@ def driver_tool(
     token: Annotated[
         str, typer.Option("--token", metavar="TEXT", help="For the driver's validator.")
     ] = "",
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
     dry_run: DryRunOption = False,
-    wait: Annotated[
-        float,
-        typer.Option(
-            "--wait",
-            metavar="TIME",
-            help="How long a driver may take to stop.",
-            parser=seconds_parser("--wait"),
-        ),
-    ] = 10.0,
+    wait: Annotated[float, seconds_option("--wait", "How long a driver may take to stop.")] = 10.0,
     as_json: JsonOption = False,
     classic: ClassicOption = False,
     aeron_dir: AeronDirOption = None,

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aerolog.tools.command_line.help import CONNECTION_PANEL
-from aerolog.tools.command_line.options import JsonOption, StrictOption, seconds_parser
+from aerolog.tools.command_line.options import (
+    JsonOption,
+    StrictOption,
+    aeron_dir_option,
+    seconds_option,
+)
 
 if TYPE_CHECKING:
     from aerolog.tools.stat.counter_filters import Filters
@@ -14,12 +19,8 @@ if TYPE_CHECKING:
 
 AeronDirOption = Annotated[
     str | None,
-    typer.Option(
-        "--aeron-dir",
-        metavar="DIR",
-        envvar="AERON_DIR",
-        rich_help_panel=CONNECTION_PANEL,
-        help="The media driver's directory; it may be dead.",
+    aeron_dir_option(
+        "The media driver's directory; it may be dead.", rich_help_panel=CONNECTION_PANEL
     ),
 ]
 ClassicOption = Annotated[
@@ -80,12 +81,7 @@ class LookOptions:
     ] = False
     interval: Annotated[
         float,
-        typer.Option(
-            "--interval",
-            metavar="TIME",
-            help="Between two looks with --watch, such as 500ms or 5s.",
-            parser=seconds_parser("--interval"),
-        ),
+        seconds_option("--interval", "Between two looks with --watch, such as 500ms or 5s."),
     ] = 1.0
     updates: Annotated[
         int | None,

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import grouped, seconds_parser
+from aerolog.tools.command_line.options import grouped, seconds_option
 from aerolog.tools.stat.options import LookOptions, StreamFilters
 
 app = typer.Typer(add_completion=False)
@@ -26,11 +26,8 @@ def streams(
     chosen: StreamFilters,
     sample: Annotated[
         float,
-        typer.Option(
-            "--sample",
-            metavar="TIME",
-            help="Between the two looks that rates are made of; 0 for a single look.",
-            parser=seconds_parser("--sample"),
+        seconds_option(
+            "--sample", "Between the two looks that rates are made of; 0 for a single look."
         ),
     ] = 0.25,
     look: LookOptions,

@@ -9,6 +9,7 @@ from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import (
     ArchiveDirOption,
     StrictOption,
+    aeron_dir_option,
     option_parser,
     seconds_parser,
 )
@@ -40,15 +41,7 @@ def _interval(name: str, given: str) -> float:
     ],
 )
 def top(
-    aeron_dir: Annotated[
-        str | None,
-        typer.Option(
-            "--aeron-dir",
-            metavar="DIR",
-            envvar="AERON_DIR",
-            help="The media driver's directory.",
-        ),
-    ] = None,
+    aeron_dir: Annotated[str | None, aeron_dir_option()] = None,
     archive_dir: ArchiveDirOption = None,
     interval: Annotated[
         float,

@@ -7,7 +7,7 @@ import typer
 
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import ArchiveOptions, JsonOption, grouped
+from aerolog.tools.command_line.options import ArchiveOptions, JsonOption, YesOption, grouped
 from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption
 from aerolog.transport.errors import AerologError
 
@@ -63,7 +63,7 @@ def verify(
         bool, typer.Option("--repair-plan", help="Say what can be saved, and change nothing.")
     ] = False,
     repair: Annotated[bool, typer.Option("--repair", help="Do what the plan says.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
     as_json: JsonOption = False,
     archive: ArchiveOptions,
 ) -> None:
