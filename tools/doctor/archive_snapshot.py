@@ -12,9 +12,9 @@ from aerolog.archive.format.segment import parse_segment_name, recording_id_of
 from aerolog.archive.format.stop_recovery import recover_stop_position
 from aerolog.tools.doctor.segment_contents import Contents
 from aerolog.tools.doctor.system_snapshot import (
-    ArchiveMark,
     ArchiveSnapshot,
     Damage,
+    OwnerMark,
     RecordingSnapshot,
 )
 from aerolog.tools.views import machine
@@ -78,9 +78,6 @@ def archive_snapshot(
         errors=view.errors(),
         disk=machine.disk(view.archive_dir),
         sees_counters=bool(snapshots),
-        was_deep=contents.is_deep,
-        frames=contents.frames,
-        bytes_read=contents.bytes_read,
         keeps_times=view.companions.keeps_times,
         is_verified=view.companions.is_verified,
         retention=view.companions.retention(),
@@ -146,16 +143,14 @@ def _recovered_end(
         return max(descriptor.start_position, *(segment.base_position for segment in segments))
 
 
-def _mark(view: ArchiveView) -> ArchiveMark | None:
+def _mark(view: ArchiveView) -> OwnerMark | None:
     header, activity_ms = view.mark, view.activity_ms()
     if header is None or activity_ms is None:
         return None
-    return ArchiveMark(
+    return OwnerMark(
         process=machine.process(header.pid),
         activity_ms=activity_ms,
-        archive_id=header.archive_id,
         aeron_dir=header.aeron_directory,
-        control_channel=header.control_channel,
         start_ms=header.start_timestamp,
         error_log_capacity=header.error_buffer_length,
     )

@@ -1,7 +1,7 @@
 """All groups of checks, and an examination that runs them.
 
-A group is a module with ``CHECKS``, functions from a case to findings, and ``KINDS``, what they can
-find. A new group is a module and its line here.
+A group is a module with ``CHECKS``, functions from a case to findings, and the kinds of finding
+that these yield. A new group is a module and its line here.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from aerolog.tools.doctor.checks import (
     socket_checks,
     time_checks,
 )
-from aerolog.tools.doctor.findings import ranked
+from aerolog.tools.doctor.findings import FindingKind, ranked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from aerolog.tools.doctor.findings import Finding, FindingKind
+    from aerolog.tools.doctor.findings import Finding
     from aerolog.tools.doctor.system_snapshot import Case
 
 GROUPS: Final = (
@@ -64,6 +64,6 @@ def all_checks() -> Iterator[Callable[[Case], Iterator[Finding]]]:
 
 
 def all_kinds() -> Iterator[FindingKind]:
-    """Everything that can be found, by group."""
+    """Everything that can be found, by group, in the order in which its module declares it."""
     for group in GROUPS:
-        yield from group.KINDS
+        yield from (kind for kind in vars(group).values() if isinstance(kind, FindingKind))

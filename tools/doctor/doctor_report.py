@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Case,
         ClusterSnapshot,
         DriverSnapshot,
+        OwnerMark,
         Process,
     )
 
@@ -91,22 +92,23 @@ class Report:
             age_ms = driver.heartbeat_age_ms(self.case.now.now_ms)
             state = _state(driver.process, driver.heartbeat_ms, age_ms, driver.driver_timeout_ms)
             yield f"driver {driver.aeron_dir}, process {driver.process.pid}, {state}"
-        if archive is not None and archive.mark is None:
-            yield f"archive {archive.archive_dir}"
-        elif archive is not None and archive.mark is not None:
-            mark = archive.mark
-            age_ms = mark.age_ms(self.case.now.now_ms)
-            state = _state(mark.process, mark.activity_ms, age_ms, ARCHIVE_TIMEOUT_MS)
-            yield f"archive {archive.archive_dir}, process {mark.process.pid}, {state}"
+        if archive is not None:
+            yield self._owner(f"archive {archive.archive_dir}", archive.mark)
         cluster = self.case.now.cluster
         if cluster is None:
             return
         if not cluster.marks:
             yield cluster.subject
         for one in cluster.marks:
-            age_ms = one.age_ms(self.case.now.now_ms)
-            state = _state(one.process, one.activity_ms, age_ms, ARCHIVE_TIMEOUT_MS)
-            yield f"{one.who} of {cluster.subject}, process {one.process.pid}, {state}"
+            yield self._owner(f"{one.who} of {cluster.subject}", one)
+
+    def _owner(self, name: str, mark: OwnerMark | None) -> str:
+        """What owns a mark file, and how it is, as far as there is one."""
+        if mark is None:
+            return name
+        age_ms = mark.age_ms(self.case.now.now_ms)
+        state = _state(mark.process, mark.activity_ms, age_ms, ARCHIVE_TIMEOUT_MS)
+        return f"{name}, process {mark.process.pid}, {state}"
 
     def _summary(self) -> str:
         counts = [

@@ -45,7 +45,6 @@ def driver_snapshot(view: DriverView) -> DriverSnapshot:
         process=machine.process(view.pid & 0xFFFFFFFF),
         heartbeat_ms=view.heartbeat_ms(),
         start_ms=view.start_ms,
-        version=view.version_text,
         page_size=view.file_page_size,
         driver_timeout_ms=view.driver_timeout_ms,
         client_liveness_timeout_ns=view.client_liveness_timeout_ns,

@@ -32,13 +32,17 @@ _SETTLE_STEP_S: Final = 0.1
 
 
 class Examination:
-    """What is looked at, and what stays known from look to look.
+    """What is looked at, and what stays known from look to look; at first nothing is.
+
+    Args:
+        deep: look at every frame of the archive.
+        clock: tells the time; the machine's by default.
 
     Attributes:
         aeron_dir: the driver's directory; None for that of the archive's driver or the cluster's,
             or the default without both.
-        archive_dir: None for no archive.
-        cluster_dir: None for no cluster.
+        archive_dir: the archive's folder; None for no archive.
+        cluster_dir: the folder of a cluster's node; None for no cluster.
         on_bytes: told how many bytes of segments have been read.
         contents: what was found inside the segments, None before they were read.
     """
@@ -52,16 +56,6 @@ class Examination:
         deep: bool = False,
         clock: Clock | None = None,
     ) -> None:
-        """Make an examination; nothing is looked at yet.
-
-        Args:
-            aeron_dir: the driver's directory; None for that of the archive's driver or the
-                cluster's, or the default without both.
-            archive_dir: the archive's folder; None for no archive.
-            cluster_dir: the folder of a cluster's node; None for no cluster.
-            deep: look at every frame of the archive.
-            clock: tells the time; the machine's by default.
-        """
         self.aeron_dir = aeron_dir
         self.archive_dir = archive_dir
         self.cluster_dir = cluster_dir

@@ -53,6 +53,11 @@ def count_text(count: float) -> str:
     return f"{count:,}"
 
 
+def percent(part: int, whole: int) -> int:
+    """A part of a whole, percent, rounded down; 0 of nothing."""
+    return 100 * part // whole if whole > 0 else 0
+
+
 def names(found: Sequence[str]) -> str:
     """The first few names: ``a, b, ...``."""
     shown = ", ".join(found[:_NAMED])

@@ -125,7 +125,6 @@ class DriverSnapshot:
     process: Process
     heartbeat_ms: int
     start_ms: int = 0
-    version: str = ""
     page_size: int = 4096
     driver_timeout_ms: int = 10_000
     client_liveness_timeout_ns: int = 10_000_000_000
@@ -259,14 +258,6 @@ class OwnerMark:
         return is_fresh and not self.process.has_died(self.age_ms(now_ms))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveMark(OwnerMark):
-    """The mark file of an archive."""
-
-    archive_id: int
-    control_channel: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class ArchiveSnapshot:
     """An archive's folder at one moment.
@@ -284,16 +275,13 @@ class ArchiveSnapshot:
         errors: the entries of the mark file's error log.
         disk: the file system that holds the folder.
         sees_counters: whether the counters of its driver were looked at as well.
-        was_deep: whether every frame was looked at.
-        frames: looked at.
-        bytes_read: bytes of segments that were read.
         keeps_times: whether there are time indexes.
         is_verified: whether somebody verifies it, or has.
         retention: what lets old data go, None when nothing ever did.
     """
 
     archive_dir: str
-    mark: ArchiveMark | None = None
+    mark: OwnerMark | None = None
     mark_fault: str = ""
     recordings: Sequence[RecordingSnapshot] = ()
     catalog_damages: Sequence[Damage] = ()
@@ -304,9 +292,6 @@ class ArchiveSnapshot:
     errors: Sequence[ErrorObservation] = ()
     disk: Disk | None = None
     sees_counters: bool = False
-    was_deep: bool = False
-    frames: int = 0
-    bytes_read: int = 0
     keeps_times: bool = False
     is_verified: bool = False
     retention: RetentionView | None = None
@@ -383,11 +368,9 @@ class ClusterSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """The machine, as far as it matters: greatest socket buffers, -1 when not known."""
+    """The machine, as far as it matters: its greatest receive buffer, -1 when not known."""
 
     max_rcvbuf: int = -1
-    max_sndbuf: int = -1
-    default_rcvbuf: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,17 +435,8 @@ class Case:
         same = (before.process.pid, before.start_ms) == (now.process.pid, now.start_ms)
         return before if same else None
 
-    def growth(self, system_id: int) -> int:
-        """How much a system counter has grown between the looks; 0 with one look."""
-        before, now = self.driver_before, self.driver
-        if before is None or now is None:
-            return 0
-        if system_id not in now.system or system_id not in before.system:
-            return 0
-        return max(now.system[system_id].value - before.system[system_id].value, 0)
-
     def growth_of(self, counter: Counter) -> int:
-        """How much a counter of the driver's clients has grown between the looks."""
+        """How much a counter of the driver has grown between the looks; 0 with one look."""
         before = self.driver_before
         if before is None:
             return 0

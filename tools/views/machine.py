@@ -89,17 +89,9 @@ def _socket(line: str) -> Socket | None:
 
 
 def host() -> Host:
-    """Limits of the system for socket buffers."""
-    return Host(
-        max_rcvbuf=_number("/proc/sys/net/core/rmem_max"),
-        max_sndbuf=_number("/proc/sys/net/core/wmem_max"),
-        default_rcvbuf=_number("/proc/sys/net/core/rmem_default"),
-    )
-
-
-def _number(path: str) -> int:
-    text = next(_lines(path), "")
-    return int(text) if text.isdigit() else -1
+    """The limit of the system for socket buffers."""
+    text = next(_lines("/proc/sys/net/core/rmem_max"), "")
+    return Host(int(text) if text.isdigit() else -1)
 
 
 def _lines(path: str) -> Iterator[str]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.cluster.files import EntryType, LogEntry
 from aerolog.tools.doctor.system_snapshot import (
-    ArchiveMark,
     ArchiveSnapshot,
     Case,
     ClusterSnapshot,
@@ -17,6 +16,7 @@ from aerolog.tools.doctor.system_snapshot import (
     Disk,
     DriverSnapshot,
     LogSnapshot,
+    OwnerMark,
     Process,
     RecordingSnapshot,
     SystemSnapshot,
@@ -205,10 +205,9 @@ def recording(*segments: SegmentFile, **changes: Any) -> RecordingSnapshot:
 
 def archive(*recordings: RecordingSnapshot, **changes: Any) -> ArchiveSnapshot:
     """An archive in good health with recordings."""
-    mark = ArchiveMark(
+    mark = OwnerMark(
         process=ALIVE,
         activity_ms=NOW_MS - 500,
-        archive_id=1,
         aeron_dir="/dev/shm/aeron-made-up",
         error_log_capacity=1 << 20,
     )
@@ -222,7 +221,7 @@ def archive(*recordings: RecordingSnapshot, **changes: Any) -> ArchiveSnapshot:
     return ArchiveSnapshot(**(fields | changes))
 
 
-def marked(**changes: Any) -> ArchiveMark:
+def marked(**changes: Any) -> OwnerMark:
     """The mark file of an archive in good health, with changes."""
     mark = archive().mark
     assert mark is not None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from aerolog.tools.doctor.figure_text import percent
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
+from aerolog.transport.protocol.fixed_layout import align
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,14 +65,14 @@ def rooms_are_free(case: Case) -> Iterator[Finding]:
     driver, archive = case.driver, case.now.archive
     if driver is not None:
         where = f"driver {driver.aeron_dir}"
-        percent = _percent(len(driver.counters), driver.max_counters)
-        if percent >= _NEARLY:
+        taken = percent(len(driver.counters), driver.max_counters)
+        if taken >= _NEARLY:
             yield COUNTERS.found(
                 where,
-                _severity(percent),
+                _severity(taken),
                 used=len(driver.counters),
                 most=driver.max_counters,
-                percent=percent,
+                percent=taken,
             )
         yield from _errors(
             driver.errors,
@@ -80,9 +82,9 @@ def rooms_are_free(case: Case) -> Iterator[Finding]:
             command="aerolog errors",
             setting="aeron.error.buffer.length",
         )
-        percent = _percent(_loss_length(driver.losses), driver.loss_report_capacity)
-        if percent >= _NEARLY:
-            yield LOSS_REPORT.found(where, percent=percent, count=len(driver.losses))
+        taken = percent(_loss_length(driver.losses), driver.loss_report_capacity)
+        if taken >= _NEARLY:
+            yield LOSS_REPORT.found(where, percent=taken, count=len(driver.losses))
     if archive is not None:
         where = f"archive {archive.archive_dir}"
         if archive.mark is not None:
@@ -94,7 +96,7 @@ def rooms_are_free(case: Case) -> Iterator[Finding]:
                 command="aerolog errors",
                 setting="aeron.archive.error.buffer.length",
             )
-        if _percent(archive.catalog_used, _CATALOG_MAX) >= _NEARLY:
+        if percent(archive.catalog_used, _CATALOG_MAX) >= _NEARLY:
             yield CATALOG.found(where, used=archive.catalog_used)
     cluster = case.now.cluster
     if cluster is not None:
@@ -119,9 +121,9 @@ def _errors(
     command: str,
     setting: str,
 ) -> Iterator[Finding]:
-    used = sum(_align(_ERROR_HEADER + len(one.text.encode()), 8) for one in errors)
-    percent = _percent(used, capacity)
-    if percent >= _NEARLY:
+    used = sum(align(_ERROR_HEADER + len(one.text.encode()), 8) for one in errors)
+    taken = percent(used, capacity)
+    if taken >= _NEARLY:
         yield ERROR_LOG.found(
             where,
             who=who,
@@ -129,14 +131,14 @@ def _errors(
             setting=setting,
             used=used,
             most=capacity,
-            percent=percent,
+            percent=taken,
         )
 
 
 def _loss_length(losses: Sequence[LossEntry]) -> int:
     """Bytes that entries take in the report (spec cnc-and-commands 7)."""
     return sum(
-        _align(40 + _align(4 + len(one.channel), 4) + 4 + len(one.source), 64) for one in losses
+        align(40 + align(4 + len(one.channel), 4) + 4 + len(one.source), 64) for one in losses
     )
 
 
@@ -144,13 +146,4 @@ def _severity(percent: int) -> Severity:
     return Severity.CRITICAL if percent >= _FULL else Severity.WARNING
 
 
-def _percent(used: int, most: int) -> int:
-    return 100 * used // most if most > 0 else 0
-
-
-def _align(length: int, unit: int) -> int:
-    return -(-length // unit) * unit
-
-
 CHECKS: Final = (rooms_are_free,)
-KINDS: Final = (COUNTERS, ERROR_LOG, LOSS_REPORT, CATALOG)

@@ -288,22 +288,3 @@ def counts_stand(case: Case) -> Iterator[Finding]:
 
 
 CHECKS: Final = (components_live, modules_work, counts_stand)
-KINDS: Final = (
-    UNREADABLE,
-    MARK_UNREADABLE,
-    MARK_VERSION_OTHER,
-    START_FAILED,
-    CLOSED,
-    DEAD,
-    STUCK,
-    LATE,
-    STARTING_NOW,
-    ELSEWHERE,
-    SERVICE_ALONE,
-    SERVICE_MISSING,
-    ENDING,
-    SUSPENDED,
-    ELECTING,
-    ERRORS,
-    TIMED_OUT,
-)

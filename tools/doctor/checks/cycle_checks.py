@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.tools.doctor.findings import Finding
-    from aerolog.tools.doctor.system_snapshot import Case
+    from aerolog.tools.doctor.system_snapshot import Case, DriverSnapshot
     from aerolog.tools.views.counters_snapshot import Counter
 
 #: Name -> system counters of the greatest cycle time and of how often the threshold was passed.
@@ -123,7 +123,7 @@ def driver_cycles(case: Case) -> Iterator[Finding]:
     for thread, max_id, count_id in _THREADS:
         longest, count = driver.system.get(max_id), driver.system.get(count_id)
         if longest is not None and count is not None and count.value > 0:
-            yield _cycle(thread, where, longest.value, count, case.growth(count_id))
+            yield _cycle(thread, where, longest.value, count, case.growth_of(count))
     longest, count = driver.system.get(_RESOLVER_MAX), driver.system.get(_RESOLVER_COUNT)
     if longest is not None and count is not None and count.value > 0:
         yield RESOLVER_SLOW.found(
@@ -132,7 +132,7 @@ def driver_cycles(case: Case) -> Iterator[Finding]:
     for thread, system_id in _QUEUES:
         full = driver.system.get(system_id)
         if full is not None and full.value > 0:
-            new = case.growth(system_id)
+            new = case.growth_of(full)
             severity = Severity.WARNING if new else Severity.NOTICE
             yield QUEUE_FULL.found(where, severity, thread=thread, count=full.value, new=new)
 
@@ -158,28 +158,32 @@ def cluster_cycles(case: Case) -> Iterator[Finding]:
     driver = case.driver
     if driver is None:
         return
-    for longest_type, exceeded_type in _CLUSTER_CYCLES:
+    for counter, longest in _exceeded(driver, _CLUSTER_CYCLES):
+        thread = cluster_counters.component_name(counter)
+        where = f"cluster {cluster_counters.cluster_id(counter)}"
+        yield _cycle(thread, where, longest, counter, case.growth_of(counter))
+    for counter, longest in _exceeded(driver, _CLUSTER_SNAPSHOTS):
+        new = case.growth_of(counter)
+        yield SNAPSHOT_SLOW.found(
+            f"cluster {cluster_counters.cluster_id(counter)}",
+            Severity.WARNING if new else None,
+            who=cluster_counters.component_name(counter),
+            longest=longest,
+            threshold=_threshold(counter.label),
+            count=counter.value,
+            new=new,
+        )
+
+
+def _exceeded(
+    driver: DriverSnapshot, types: tuple[tuple[int, int], ...]
+) -> Iterator[tuple[Counter, int]]:
+    """The counters of what passed its threshold, each with the longest duration beside it."""
+    for longest_type, exceeded_type in types:
         longest = {one.key[:8]: one.value for one in driver.of_type(longest_type)}
         for counter in driver.of_type(exceeded_type):
             if counter.value > 0:
-                thread = cluster_counters.component_name(counter)
-                where = f"cluster {cluster_counters.cluster_id(counter)}"
-                most, new = longest.get(counter.key[:8], 0), case.growth_of(counter)
-                yield _cycle(thread, where, most, counter, new)
-    for longest_type, exceeded_type in _CLUSTER_SNAPSHOTS:
-        longest = {one.key[:8]: one.value for one in driver.of_type(longest_type)}
-        for counter in driver.of_type(exceeded_type):
-            if counter.value > 0:
-                new = case.growth_of(counter)
-                yield SNAPSHOT_SLOW.found(
-                    f"cluster {cluster_counters.cluster_id(counter)}",
-                    Severity.WARNING if new else None,
-                    who=cluster_counters.component_name(counter),
-                    longest=longest.get(counter.key[:8], 0),
-                    threshold=_threshold(counter.label),
-                    count=counter.value,
-                    new=new,
-                )
+                yield counter, longest.get(counter.key[:8], 0)
 
 
 def _cycle(thread: str, where: str, longest: int, count: Counter, new: int) -> Finding:
@@ -211,12 +215,3 @@ def _threshold(label: str) -> int:
 
 
 CHECKS: Final = (driver_cycles, archive_cycles, cluster_cycles)
-KINDS: Final = (
-    CYCLE_SLOW,
-    CYCLE_WAS_SLOW,
-    RESOLVER_SLOW,
-    QUEUE_FULL,
-    WRITE_SLOW,
-    READ_SLOW,
-    SNAPSHOT_SLOW,
-)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from aerolog.tools.doctor.figure_text import percent
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.transport.time_units import NS_PER_S
 
@@ -83,13 +84,7 @@ def archive_has_room(case: Case) -> Iterator[Finding]:
     if archive is None or archive.disk is None:
         return
     subject, disk = f"archive {archive.archive_dir}", archive.disk
-    percent = _percent(disk.free, disk.total)
-    figures: dict[str, Figure] = {
-        "free": disk.free,
-        "total": disk.total,
-        "percent": percent,
-        "mount": disk.mount,
-    }
+    figures = _figures(disk)
     if disk.free <= _ARCHIVE_KEEPS:
         yield ARCHIVE_FULL.found(subject, keeps=_ARCHIVE_KEEPS, **figures)
     elif _is_low(disk):
@@ -122,8 +117,17 @@ def is_filling(case: Case) -> bool:
     return rate > 0 and archive.disk.free / rate < _SOON_S
 
 
+def _figures(disk: Disk) -> dict[str, Figure]:
+    return {
+        "free": disk.free,
+        "total": disk.total,
+        "percent": percent(disk.free, disk.total),
+        "mount": disk.mount,
+    }
+
+
 def _is_low(disk: Disk) -> bool:
-    return _percent(disk.free, disk.total) < _PERCENT_LOW and disk.free < _FREE_PLENTY
+    return percent(disk.free, disk.total) < _PERCENT_LOW and disk.free < _FREE_PLENTY
 
 
 def driver_has_room(case: Case) -> Iterator[Finding]:
@@ -134,15 +138,7 @@ def driver_has_room(case: Case) -> Iterator[Finding]:
     subject, disk = f"driver {driver.aeron_dir}", driver.disk
     needed = max((log.length for log in driver.logs.values()), default=_LOG_DEFAULT)
     promised = sum(max(log.length - log.taken, 0) for log in driver.logs.values())
-    percent = _percent(disk.free, disk.total)
-    figures: dict[str, Figure] = {
-        "free": disk.free,
-        "total": disk.total,
-        "percent": percent,
-        "mount": disk.mount,
-        "needed": needed,
-        "promised": promised,
-    }
+    figures = {**_figures(disk), "needed": needed, "promised": promised}
     if disk.free < needed:
         yield DRIVER_FULL.found(subject, **figures)
     elif disk.free < promised or _is_low(disk):
@@ -165,16 +161,4 @@ def _recorded_per_second(case: Case) -> float:
     return grown / case.interval_s
 
 
-def _percent(free: int, total: int) -> int:
-    return 100 * free // total if total else 0
-
-
 CHECKS: Final = (archive_has_room, driver_has_room)
-KINDS: Final = (
-    ARCHIVE_FULL,
-    ARCHIVE_LOW,
-    ARCHIVE_FILLING,
-    DRIVER_FULL,
-    DRIVER_LOW,
-    DRIVER_ON_DISK,
-)

@@ -89,4 +89,3 @@ def headline(text: str) -> str:
 
 
 CHECKS: Final = (logs_are_quiet,)
-KINDS: Final = (LOGGED, LOGGED_PAST, MORE)

@@ -38,6 +38,15 @@ CHANGED = FindingKind(
     " has; their frames may look right and hold other data",
     _SAVE,
 )
+MISSING = FindingKind(
+    "health-missing",
+    Area.HEALTH,
+    Severity.CRITICAL,
+    "{count} segments that were verified are gone: {files}",
+    "somebody has deleted or moved them behind the archive's back; a replay that comes there ends"
+    " with an error",
+    _SAVE,
+)
 UNREAD = FindingKind(
     "health-segments-unreadable",
     Area.HEALTH,
@@ -47,15 +56,6 @@ UNREAD = FindingKind(
     " nothing tells whether they are sound or damaged",
     "look at who may read them, at the disk (smartctl -a, dmesg) and the mounts (findmnt), then run"
     " aerolog verify {id}",
-)
-MISSING = FindingKind(
-    "health-missing",
-    Area.HEALTH,
-    Severity.CRITICAL,
-    "{count} segments that were verified are gone: {files}",
-    "somebody has deleted or moved them behind the archive's back; a replay that comes there ends"
-    " with an error",
-    _SAVE,
 )
 UNREADABLE = FindingKind(
     "health-unreadable",
@@ -144,4 +144,3 @@ def _is_waiting(one: RecordingSnapshot) -> bool:
 
 
 CHECKS: Final = (verified_segments_are_sound, recordings_are_verified)
-KINDS: Final = (*_STATES.values(), UNREADABLE, UNVERIFIED)

@@ -20,7 +20,6 @@ _LOCAL_ADDRESS: Final = 14
 _LOCAL_KEY: Final = struct.Struct("<ii")
 _RECENT_MS: Final = 10 * 60_000
 
-_BYTES_RECEIVED: Final = 1
 _UNDER_RUNS: Final = 12
 _OVER_RUNS: Final = 13
 _INVALID: Final = 14
@@ -189,21 +188,10 @@ def _entry(
     entry: LossEntry, case: Case, driver: DriverSnapshot, dropping: dict[str, Socket]
 ) -> Finding:
     age_ms = max(case.now.now_ms - entry.last_observation_ms, 0)
-    named = (entry.session_id, entry.stream_id, entry.source)
     before = case.driver_before
     new_bytes = 0
     if before is not None:
-        old = sum(
-            one.total_bytes_lost
-            for one in before.losses
-            if (one.session_id, one.stream_id, one.source) == named
-        )
-        now = sum(
-            one.total_bytes_lost
-            for one in driver.losses
-            if (one.session_id, one.stream_id, one.source) == named
-        )
-        new_bytes = max(now - old, 0)
+        new_bytes = max(_lost(driver, entry) - _lost(before, entry), 0)
     drops = sum(one.drops for channel, one in dropping.items() if _same(channel, entry.channel))
     kind = LOSS_SOMEWHERE if drops else LOSS_NETWORK
     if age_ms > _RECENT_MS and not new_bytes:
@@ -216,6 +204,16 @@ def _entry(
         age_ms=age_ms,
         new_bytes=new_bytes,
         drops=drops,
+    )
+
+
+def _lost(driver: DriverSnapshot, entry: LossEntry) -> int:
+    """Bytes that a driver's report has for the stream and the source of an entry."""
+    named = (entry.session_id, entry.stream_id, entry.source)
+    return sum(
+        one.total_bytes_lost
+        for one in driver.losses
+        if (one.session_id, one.stream_id, one.source) == named
     )
 
 
@@ -246,7 +244,7 @@ def packets_counted(case: Case) -> Iterator[Finding]:
     for kind, system_id, growing, past in _COUNTS:
         counter = driver.system.get(system_id)
         if counter is not None and counter.value > 0:
-            new = case.growth(system_id)
+            new = case.growth_of(counter)
             severity = growing if new or case.before is None else past
             yield kind.found(f"driver {driver.aeron_dir}", severity, count=counter.value, new=new)
 
@@ -280,18 +278,3 @@ def _same(socket: str, channel: str) -> bool:
 
 
 CHECKS: Final = (losses_by_cause, loss_is_repaired, packets_counted)
-KINDS: Final = (
-    LOSS_SOCKET,
-    LOSS_NETWORK,
-    LOSS_SOMEWHERE,
-    LOSS_PAST,
-    LOSS_GIVEN_UP,
-    OVER_RUNS,
-    UNDER_RUNS,
-    INVALID_PACKETS,
-    SHORT_SENDS,
-    TTL,
-    RETRANSMIT_OVERFLOW,
-    STATUS_REJECTED,
-    REPAIR_BEHIND,
-)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.tools.doctor.findings import Figure, Finding
-    from aerolog.tools.doctor.system_snapshot import ArchiveMark, Case, OwnerMark, Process
+    from aerolog.tools.doctor.system_snapshot import Case, OwnerMark, Process
 
 _CLIENT_HEARTBEAT: Final = 11
 _CLIENT_TIMEOUTS: Final = 24
@@ -141,7 +141,7 @@ ARCHIVE_LATE = FindingKind(
     "its conductor does not get its turn or waits for a disk (fsync); control requests wait too",
     "look at the archive's cycle and write times here, and at the load of the machine and the disk",
 )
-ARCHIVESTARTING = FindingKind(
+ARCHIVE_STARTING = FindingKind(
     "archive-starting",
     Area.PROCESSES,
     Severity.NOTICE,
@@ -202,7 +202,7 @@ class LifeKinds:
 
 
 _OF_ARCHIVES: Final = LifeKinds(
-    ARCHIVE_CLOSED, ARCHIVE_DEAD, ARCHIVESTARTING, ARCHIVE_STUCK, ARCHIVE_LATE
+    ARCHIVE_CLOSED, ARCHIVE_DEAD, ARCHIVE_STARTING, ARCHIVE_STUCK, ARCHIVE_LATE
 )
 
 
@@ -244,7 +244,7 @@ def archive_lives(case: Case) -> Iterator[Finding]:
         yield from _mark(archive.mark, subject, case)
 
 
-def _mark(mark: ArchiveMark, subject: str, case: Case) -> Iterator[Finding]:
+def _mark(mark: OwnerMark, subject: str, case: Case) -> Iterator[Finding]:
     yield from life_of(mark, _OF_ARCHIVES, subject, "the archive", case)
     driver = case.driver
     if mark.activity_ms < 0:
@@ -297,7 +297,7 @@ def clients_live(case: Case) -> Iterator[Finding]:
     ):
         counter_ = driver.system.get(system_id)
         if counter_ is not None and counter_.value > 0:
-            new = case.growth(system_id)
+            new = case.growth_of(counter_)
             yield kind.found(
                 f"driver {driver.aeron_dir}",
                 Severity.WARNING if new else None,
@@ -334,23 +334,3 @@ def is_same_folder(one: str, other: str) -> bool:
 
 
 CHECKS: Final = (driver_lives, archive_lives, clients_live)
-KINDS: Final = (
-    DRIVER_UNREADABLE,
-    DRIVER_CLOSED,
-    DRIVER_DEAD,
-    DRIVER_STUCK,
-    DRIVER_LATE,
-    CLOCK_AHEAD,
-    ARCHIVE_UNREADABLE,
-    ARCHIVE_DAMAGED,
-    MARK_UNREADABLE,
-    ARCHIVE_CLOSED,
-    ARCHIVE_DEAD,
-    ARCHIVE_STUCK,
-    ARCHIVE_LATE,
-    ARCHIVESTARTING,
-    ARCHIVE_ELSEWHERE,
-    CLIENT_LATE,
-    CLIENTS_TIMED_OUT,
-    COMMANDS_UNBLOCKED,
-)

@@ -191,7 +191,7 @@ def publications_end_well(case: Case) -> Iterator[Finding]:
     for kind, system_id in ((UNBLOCKED, _UNBLOCKED), (REVOKED, _REVOKED), (REJECTED, _REJECTED)):
         counter = driver.system.get(system_id)
         if counter is not None and counter.value > 0:
-            new = case.growth(system_id)
+            new = case.growth_of(counter)
             severity = Severity.WARNING if new else Severity.NOTICE
             yield kind.found(f"driver {driver.aeron_dir}", severity, count=counter.value, new=new)
 
@@ -330,14 +330,3 @@ def _figures(reader: _Reader, case: Case) -> dict[str, Figure]:
 
 
 CHECKS: Final = (publications_move, subscribers_read, publications_end_well)
-KINDS: Final = (
-    PUBLICATION_BLOCKED,
-    PUBLISHER_HELD,
-    PUBLISHER_LIMITED,
-    NO_SUBSCRIBER,
-    SUBSCRIBER_STOPPED,
-    SUBSCRIBER_SLOW,
-    UNBLOCKED,
-    REVOKED,
-    REJECTED,
-)

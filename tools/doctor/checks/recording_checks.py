@@ -325,20 +325,3 @@ CHECKS: Final = (
     contents_are_sound,
     nothing_is_left_over,
 )
-KINDS: Final = (
-    UNWRITTEN,
-    UNFINISHED,
-    SEGMENT_MISSING,
-    SEGMENT_CUT,
-    SEGMENT_LENGTH,
-    SEGMENT_UNREADABLE,
-    SEGMENT_DAMAGED,
-    CHECKSUM_WRONG,
-    DESCRIPTOR_CHECKSUM,
-    CATALOG_DAMAGED,
-    INVALID,
-    ORPHANS,
-    BESIDE,
-    LEFTOVERS,
-    MISNAMED,
-)

@@ -236,16 +236,3 @@ def _part(service_id: int) -> str:
 
 
 CHECKS: Final = (files_are_sound, terms_meet, snapshots_are_whole)
-KINDS: Final = (
-    MISSING,
-    DAMAGED,
-    TORN,
-    TERMS_APART,
-    TERM_OPEN,
-    INCOMPLETE,
-    AHEAD,
-    LOG_BEHIND,
-    RECORDING_GONE,
-    STATE_DAMAGED,
-    STATE_MISSING,
-)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.checks import disk_checks
-from aerolog.tools.doctor.figure_text import names
+from aerolog.tools.doctor.figure_text import names, percent
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def room_is_made_in_time(case: Case) -> Iterator[Finding]:
         refused=last.refused,
         free=archive.disk.free,
         total=archive.disk.total,
-        percent=100 * archive.disk.free // max(archive.disk.total, 1),
+        percent=percent(archive.disk.free, archive.disk.total),
         filling=", and fills" if disk_checks.is_filling(case) else "",
     )
 
@@ -113,4 +113,3 @@ def holds_are_in_force(case: Case) -> Iterator[Finding]:
 
 
 CHECKS: Final = (runs_end_well, room_is_made_in_time, holds_are_in_force)
-KINDS: Final = (FAILED, UNFINISHED, BEHIND, UNREADABLE, EXPIRED)

@@ -174,12 +174,3 @@ def _positions(driver: DriverSnapshot) -> dict[int, int]:
 
 
 CHECKS: Final = (pages_fit, terms_fit)
-KINDS: Final = (
-    PAGE_SIZE,
-    PAGE_DIFFERS,
-    WINDOW_OF_TERM,
-    TERM_SHORT,
-    MTU_LARGE,
-    POSITION_END,
-    WINDOWS_DIFFER,
-)

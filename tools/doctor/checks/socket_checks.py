@@ -39,14 +39,6 @@ RECEIVE_BUFFER_CAPPED = FindingKind(
     "the system cut it without an error; bursts are dropped sooner than was planned",
     "sysctl -w net.core.rmem_max={asked}, kept in /etc/sysctl.d; then start the driver anew",
 )
-SEND_BUFFER_CAPPED = FindingKind(
-    "send-buffer-capped",
-    Area.SOCKETS,
-    Severity.WARNING,
-    "a send buffer of {asked!b} was asked for, the system permits {granted!b}",
-    "the system cut it without an error; the sender meets a full socket sooner than was planned",
-    "sysctl -w net.core.wmem_max={asked}, kept in /etc/sysctl.d; then start the driver anew",
-)
 SEND_BUFFER = FindingKind(
     "send-buffer-small",
     Area.SOCKETS,
@@ -54,6 +46,14 @@ SEND_BUFFER = FindingKind(
     "the send buffer of the socket has {buffer!b}, a datagram may have {mtu!b}",
     "a datagram that does not fit is not sent",
     "give the channel a greater so-sndbuf (aeron.socket.so_sndbuf for all), or a smaller mtu",
+)
+SEND_BUFFER_CAPPED = FindingKind(
+    "send-buffer-capped",
+    Area.SOCKETS,
+    Severity.WARNING,
+    "a send buffer of {asked!b} was asked for, the system permits {granted!b}",
+    "the system cut it without an error; the sender meets a full socket sooner than was planned",
+    "sysctl -w net.core.wmem_max={asked}, kept in /etc/sysctl.d; then start the driver anew",
 )
 HOST_BUFFERS = FindingKind(
     "host-buffers-small",
@@ -150,11 +150,3 @@ def _channel(counter: Counter) -> str:
 
 
 CHECKS: Final = (channels_are_open, buffers_fit, machine_permits)
-KINDS: Final = (
-    RECEIVE_BUFFER,
-    RECEIVE_BUFFER_CAPPED,
-    SEND_BUFFER,
-    SEND_BUFFER_CAPPED,
-    HOST_BUFFERS,
-    CHANNEL_ERRORED,
-)

@@ -133,13 +133,12 @@ def indexes_keep_up(case: Case) -> Iterator[Finding]:
 
 def no_times_are_lost(case: Case) -> Iterator[Finding]:
     """Do all times come to the index?"""
-    driver, before = case.driver, case.driver_before
+    driver = case.driver
     if driver is None:
         return
-    was = {} if before is None else {one.id: one.value for one in before.of_type(_LOST_TYPE)}
     for counter in driver.of_type(_LOST_TYPE):
         if counter.value > 0:
-            new = max(counter.value - was.get(counter.id, counter.value), 0)
+            new = case.growth_of(counter)
             severity = Severity.WARNING if new else None
             yield NOTES_LOST.found(counter.label, severity, count=counter.value, new=new)
 
@@ -162,4 +161,3 @@ CHECKS: Final = (
     indexes_keep_up,
     no_times_are_lost,
 )
-KINDS: Final = (MISSING, DAMAGED, UNREADABLE, STALE, BEHIND, NOTES_LOST)
