@@ -20,6 +20,7 @@ from aerolog.tools.metrics.driver_metrics import (
 from aerolog.tools.metrics.samples import OTHER, Bound, Samples, Totals
 from aerolog.tools.metrics.stream_metrics import channel_name
 from aerolog.tools.views.archive_view import ArchiveView
+from aerolog.tools.views.driver_view import file_identity
 from aerolog.tools.views.errors import ViewError
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.mark_file import TERMINATED
@@ -116,13 +117,13 @@ class ArchiveSource:
 
     def _opened(self, now_ms: int) -> ArchiveView:
         """The view; opened anew when an archive has started on the folder since."""
-        view = self._view
+        view, mark = self._view, file_identity(Path(self._archive_dir, MARK_FILE_NAME))
         if view is not None:
             has_come_back = self._state != ALIVE and view.is_alive(now_ms)
-            if has_come_back or _mark_file(self._archive_dir) != self._mark:
+            if has_come_back or mark != self._mark:
                 self.close()
         if self._view is None:
-            self._mark = _mark_file(self._archive_dir)
+            self._mark = mark
             self._view = ArchiveView.open(self._archive_dir)
         return self._view
 
@@ -225,15 +226,6 @@ class ArchiveSource:
         self._view = None
         self._read_ms = None
         self._recordings = []
-
-
-def _mark_file(folder: str) -> tuple[int, int] | None:
-    """What tells a mark file from another one of the same name, None when there is none."""
-    try:
-        status = Path(folder, MARK_FILE_NAME).stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _state(view: ArchiveView, now_ms: int) -> str:

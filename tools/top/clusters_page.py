@@ -153,14 +153,9 @@ class ClustersPage(TablePage[ClusterTrack]):
             empty="no cluster has a node on this driver",
         )
 
-    def opened(self, model: Model) -> Page | None:
-        """Everything about one cluster."""
-        row = self.chosen()
-        if row is None:
-            return None
-        page = ClusterPage(row, self._glyphs)
-        page.refresh(model)
-        return page
+    def _behind(self, row: ClusterTrack, model: Model) -> Page:
+        del model
+        return ClusterPage(row, self._glyphs)
 
 
 class ClusterPage(TextPage):

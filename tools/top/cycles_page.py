@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster import counter_types
@@ -93,15 +93,7 @@ def _with_histogram(
     recent = now.counts
     if before is not None and before is not now:
         recent = tuple(max(n - b, 0) for n, b in zip(now.counts, before.counts, strict=False))
-    return Agent(
-        agent.name,
-        agent.owner,
-        agent.longest_ns,
-        agent.exceeded,
-        agent.threshold,
-        now.counts,
-        recent,
-    )
+    return replace(agent, ever=now.counts, recent=recent)
 
 
 def _of_driver(snapshot: CountersSnapshot) -> Iterator[Agent]:
@@ -109,14 +101,8 @@ def _of_driver(snapshot: CountersSnapshot) -> Iterator[Agent]:
         row, exceeded = snapshot.row_of(counter_id), snapshot.row_of(counter_id + 1)
         if row is None or snapshot.type_ids[row] != 0:
             continue
-        threshold = "" if exceeded is None else _threshold(snapshot.label(exceeded))
-        yield Agent(
-            _agent_name(snapshot.label(row)),
-            "driver",
-            snapshot.values[row],
-            None if exceeded is None else snapshot.values[exceeded],
-            threshold,
-        )
+        name = _agent_name(snapshot.label(row))
+        yield Agent(name, "driver", snapshot.values[row], *_exceeded(snapshot, exceeded))
 
 
 def _of_archives(snapshot: CountersSnapshot) -> Iterator[Agent]:
@@ -128,13 +114,7 @@ def _of_archives(snapshot: CountersSnapshot) -> Iterator[Agent]:
         label = snapshot.label(row)
         name, owner = _agent_name(label), _owner(label)
         other = exceeded.get((name, owner)) if snapshot.type_ids[row] == _ARCHIVE_LONGEST else None
-        yield Agent(
-            name,
-            owner,
-            snapshot.values[row],
-            None if other is None else snapshot.values[other],
-            "" if other is None else _threshold(snapshot.label(other)),
-        )
+        yield Agent(name, owner, snapshot.values[row], *_exceeded(snapshot, other))
 
 
 def _of_clusters(snapshot: CountersSnapshot) -> Iterator[Agent]:
@@ -152,13 +132,11 @@ def _of_clusters(snapshot: CountersSnapshot) -> Iterator[Agent]:
     for row in snapshot.rows_of(_CLUSTER_LONGEST):
         type_id, key = snapshot.type_ids[row], snapshot.key(row)
         cluster_id = cluster_counters.cluster_id_of(type_id, key)
-        other = exceeded.get((type_id, key))
         yield Agent(
             cluster_counters.component_of(type_id, key) + _CLUSTER_LONGEST[type_id],
             ", ".join((f"cluster {cluster_id}", *filter(None, doings.get(cluster_id, ())))),
             snapshot.values[row],
-            None if other is None else snapshot.values[other],
-            "" if other is None else _threshold(snapshot.label(other)),
+            *_exceeded(snapshot, exceeded.get((type_id, key))),
         )
 
 
@@ -174,9 +152,12 @@ def _owner(label: str) -> str:
     return f"archive {found[1]}" if found else "archive"
 
 
-def _threshold(label: str) -> str:
-    found = _THRESHOLD.search(label)
-    return clean(found[1]) if found else ""
+def _exceeded(snapshot: CountersSnapshot, row: int | None) -> tuple[int | None, str]:
+    """How many cycles passed the threshold, and which one, by the row of their counter."""
+    if row is None:
+        return None, ""
+    found = _THRESHOLD.search(snapshot.label(row))
+    return snapshot.values[row], clean(found[1]) if found else ""
 
 
 def quantile(counts: Sequence[int], share: float) -> int | None:

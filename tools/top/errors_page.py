@@ -89,11 +89,9 @@ class ErrorsPage(TablePage[Told]):
         self._now_ms = model.wall_ms
         super().refresh(model)
 
-    def opened(self, model: Model) -> Page | None:
-        """The page with the chosen error, None when there is none."""
+    def _behind(self, row: Told, model: Model) -> Page:
         del model
-        row = self.chosen()
-        return None if row is None else ErrorPage(*row)
+        return ErrorPage(*row)
 
 
 class ErrorPage(TextPage):

@@ -47,18 +47,6 @@ class Page(Protocol):
         """What is behind the chosen line."""
 
 
-class SortedPage(Protocol):
-    """A page whose order and choice of lines can be changed."""
-
-    filter: str
-
-    def sort_next(self, step: int) -> None:
-        """Sorts by another column, so many to the right."""
-
-    def reverse(self) -> None:
-        """Turns the order round."""
-
-
 class TextPage:
     """A page of lines that is moved as a whole."""
 
@@ -219,8 +207,16 @@ class TablePage(Generic[Row]):
         return self._rows[self.cursor] if self._rows else None
 
     def opened(self, model: Model) -> Page | None:
-        """Nothing, unless a page has something there."""
-        del model
+        """The page behind the chosen row."""
+        row = self.chosen()
+        page = None if row is None else self._behind(row, model)
+        if page is not None:
+            page.refresh(model)
+        return page
+
+    def _behind(self, row: Row, model: Model) -> Page | None:
+        """Everything about one row; nothing, unless a page has something there."""
+        del row, model
         return None
 
     def sort_next(self, step: int) -> None:

@@ -187,16 +187,10 @@ class PressurePage(TablePage[Pressed]):
         """The driver's figures above the heading, on as many lines as they take."""
         return (*flowing(self._system, width), *super().head(width))
 
-    def opened(self, model: Model) -> Page | None:
-        """Everything about one stream."""
-        row = self.chosen()
-        if row is None:
-            return None
+    def _behind(self, row: Pressed, model: Model) -> Page:
         if row.track is None:
             return LossPage(row, model)
-        page = StreamPage(row.track.view, self._glyphs)
-        page.refresh(model)
-        return page
+        return StreamPage(row.track.view, self._glyphs)
 
 
 class LossPage(TextPage):

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _REPLAY_SESSIONS: Final = 112
 _ANY_OF_ARCHIVE: Final = frozenset({101, 102, 103, 104, 111, _REPLAY_SESSIONS})
-_RECORDING_LABEL: Final = "rec-pos:"
 #: So many stopped recordings are listed at most: each look draws and sorts all of them.
 _STOPPED_MAX: Final = 1_000
 

@@ -10,27 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aerolog.tools.views import counter_keys
-from aerolog.tools.views.stream_views import StreamView, streams
+from aerolog.tools.views.stream_views import (
+    OF_PUBLISHERS,
+    OF_RECEIVERS,
+    OF_SENDERS,
+    StreamView,
+    congestion_attribute,
+    streams,
+)
 
 if TYPE_CHECKING:
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
-
-_OF_PUBLISHERS = {
-    counter_keys.PUBLISHER_POSITION: "position",
-    counter_keys.PUBLISHER_LIMIT: "limit",
-}
-_OF_SENDERS = {
-    counter_keys.SENDER_POSITION: "position",
-    counter_keys.SENDER_LIMIT: "limit",
-    counter_keys.SENDER_BPE: "back_pressure_events",
-    counter_keys.NAKS_RECEIVED: "naks_received",
-    counter_keys.FLOW_CONTROL_RECEIVERS: "tracked_receivers",
-}
-_OF_RECEIVERS = {
-    counter_keys.RECEIVER_POSITION: "position",
-    counter_keys.RECEIVER_HWM: "hwm",
-    counter_keys.NAKS_SENT: "naks_sent",
-}
 
 Slot = tuple[Any, str, int]
 """An object, its attribute, and the row of the snapshot whose value belongs there."""
@@ -106,21 +96,14 @@ def _slots(view: StreamView, snapshot: CountersSnapshot) -> list[Slot]:
         target: Any
         if counter_id in positions:
             target, attribute = positions[counter_id], "position"
-        elif type_id in _OF_PUBLISHERS:
-            target, attribute = view.publisher, _OF_PUBLISHERS[type_id]
-        elif type_id in _OF_SENDERS:
-            target, attribute = view.sender, _OF_SENDERS[type_id]
+        elif type_id in OF_PUBLISHERS:
+            target, attribute = view.publisher, OF_PUBLISHERS[type_id]
+        elif type_id in OF_SENDERS:
+            target, attribute = view.sender, OF_SENDERS[type_id]
         else:
             registration_id = counter_keys.stream_key(snapshot.key(row)).registration_id
             target = receivers.get(registration_id)
-            attribute = _OF_RECEIVERS.get(type_id) or _congestion(snapshot.label(row))
+            attribute = OF_RECEIVERS.get(type_id) or congestion_attribute(snapshot.label(row))
         if target is not None and attribute:
             slots.append((target, attribute, row))
     return slots
-
-
-def _congestion(label: str) -> str:
-    name = counter_keys.label_name(label)
-    if name.endswith("-wnd"):
-        return "congestion_window"
-    return "round_trip_ns" if name.endswith("-rtt") else ""

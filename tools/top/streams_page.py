@@ -97,11 +97,6 @@ class StreamsPage(TablePage[StreamTrack]):
             empty="no stream: nobody publishes or subscribes",
         )
 
-    def opened(self, model: Model) -> Page | None:
-        """Everything about one stream."""
-        row = self.chosen()
-        if row is None:
-            return None
-        page = StreamPage(row.view, self._glyphs)
-        page.refresh(model)
-        return page
+    def _behind(self, row: StreamTrack, model: Model) -> Page:
+        del model
+        return StreamPage(row.view, self._glyphs)

@@ -38,10 +38,8 @@ RETRANSMITS: Final = 11
 UNDER_RUNS: Final = 12
 OVER_RUNS: Final = 13
 INVALID_PACKETS: Final = 14
-ERRORS: Final = 15
 SHORT_SENDS: Final = 16
 BACK_PRESSURE: Final = 18
-UNBLOCKED: Final = 19
 GAP_FILLS: Final = 23
 
 _METERED: Final = (
@@ -53,10 +51,8 @@ _METERED: Final = (
     UNDER_RUNS,
     OVER_RUNS,
     INVALID_PACKETS,
-    ERRORS,
     SHORT_SENDS,
     BACK_PRESSURE,
-    UNBLOCKED,
     GAP_FILLS,
 )
 

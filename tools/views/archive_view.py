@@ -24,9 +24,7 @@ from aerolog.transport.memory.mark_file import LIVENESS_TIMEOUT_MS, TERMINATED
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.protocol.mark_header import MarkFileHeader
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
     from aerolog.transport.memory.error_log import ErrorObservation
@@ -288,8 +286,9 @@ class ArchiveView(Resource):
         found = []
         try:
             for entry in self._catalog.entries():
-                segments = files.get(entry.descriptor.recording_id, ())
-                found.append(_recording(entry, segments))
+                descriptor = entry.descriptor
+                segments = tuple(files.get(descriptor.recording_id, ()))
+                found.append(RecordingView(descriptor, entry.state, entry.checksum, segments))
         except FileFormatError as error:
             self.damages.append(str(error))
         return found
@@ -356,15 +355,6 @@ def segment_files(archive_dir: str) -> dict[int, list[SegmentFile]]:
     for segments in found.values():
         segments.sort(key=lambda segment: segment.base_position)
     return found
-
-
-def _recording(entry: CatalogEntry, segments: Iterable[SegmentFile]) -> RecordingView:
-    return RecordingView(
-        entry.descriptor,
-        entry.state,
-        entry.checksum,
-        tuple(segments),
-    )
 
 
 def _unreadable(path: str | Path, error: OSError | ValueError) -> ViewError:

@@ -22,7 +22,7 @@ from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.retention.holds import Hold
@@ -39,33 +39,35 @@ class _Kept(Generic[T]):
     """What was made of a file of each recording, until the file or the recording changes."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Signature, int, RecordingDescriptor, T]] = {}
+        self._known: dict[int, tuple[tuple[Signature, int, RecordingDescriptor], T]] = {}
 
-    def get(
-        self, recording_id: int, signature: Signature, end: int, descriptor: RecordingDescriptor
-    ) -> T | None:
-        """What is known of a recording as it is now."""
-        known = self._known.get(recording_id)
-        if known is None or known[:3] != (signature, end, descriptor):
-            return None
-        return known[3]
-
-    def put(
+    def made(
         self,
-        recording_id: int,
-        signature: Signature,
-        end: int,
-        descriptor: RecordingDescriptor,
-        made: T,
-    ) -> T:
-        """Keeps what was read of a recording's file."""
-        self._known[recording_id] = signature, end, descriptor, made
-        return made
+        files: Mapping[int, Signature],
+        recordings: Iterable[RecordingView],
+        end_of: Callable[[RecordingView], int],
+        make: Callable[[RecordingView, int], T],
+    ) -> dict[int, T]:
+        """What there is of valid recordings, by id; of one without a file there is nothing.
 
-    def keep(self, recording_ids: Iterable[int]) -> None:
-        """Forgets all recordings but these."""
-        there = set(recording_ids)
-        self._known = {key: value for key, value in self._known.items() if key in there}
+        Args:
+            files: what tells the file of a recording from what it was, by recording id.
+            recordings: those asked about; all others are forgotten.
+            end_of: up to where it counts: what was made is made anew when that is another place.
+            make: makes it, of a recording and its end.
+        """
+        known = {}
+        for one in recordings:
+            signature = files.get(one.recording_id)
+            if signature is None or not one.is_valid:
+                continue
+            end = end_of(one)
+            now = (signature, end, one.descriptor)
+            before = self._known.get(one.recording_id)
+            made = before[1] if before is not None and before[0] == now else make(one, end)
+            known[one.recording_id] = (now, made)
+        self._known = known
+        return {recording_id: made for recording_id, (_, made) in known.items()}
 
 
 class CompanionFiles:
@@ -102,19 +104,12 @@ class CompanionFiles:
             recordings: the archive's recordings.
             deep: read them from beginning to end for damage.
         """
-        there = _listed(self._times_dir, INDEX_SUFFIX)
-        found = {}
-        for one in recordings:
-            signature = there.get(one.recording_id)
-            if signature is None or not one.is_valid:
-                continue
-            end = -1 if deep else 0
-            known = self._indexes.get(one.recording_id, signature, end, one.descriptor)
-            found[one.recording_id] = known or self._indexes.put(
-                one.recording_id, signature, end, one.descriptor, self._index(one.descriptor, deep)
-            )
-        self._indexes.keep(found)
-        return found
+        return self._indexes.made(
+            _listed(self._times_dir, INDEX_SUFFIX),
+            recordings,
+            lambda _: -1 if deep else 0,
+            lambda one, _: self._index(one.descriptor, deep),
+        )
 
     def _index(self, descriptor: RecordingDescriptor, deep: bool) -> IndexView:
         end = MAX_I64 if descriptor.is_active else descriptor.stop_position
@@ -139,19 +134,8 @@ class CompanionFiles:
         Args:
             recordings: the archive's recordings.
         """
-        there = _listed(self._health_dir, HEALTH_SUFFIX)
-        found = {}
-        for one in recordings:
-            signature = there.get(one.recording_id)
-            if signature is None or not one.is_valid:
-                continue
-            end = _closed_up_to(one)
-            known = self._health.get(one.recording_id, signature, end, one.descriptor)
-            found[one.recording_id] = known or self._health.put(
-                one.recording_id, signature, end, one.descriptor, self._health_of(one, end)
-            )
-        self._health.keep(found)
-        return found
+        files = _listed(self._health_dir, HEALTH_SUFFIX)
+        return self._health.made(files, recordings, _closed_up_to, self._health_of)
 
     def _health_of(self, one: RecordingView, end: int) -> HealthView:
         descriptor = one.descriptor

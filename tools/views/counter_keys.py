@@ -83,6 +83,11 @@ def client_id(key: bytes) -> int:
     return int.from_bytes(key[:8], "little", signed=True)
 
 
+def client_name(label: str) -> str:
+    """The name in a client heartbeat counter's label, empty without one."""
+    return label.partition(" name=")[2].partition(" version=")[0]
+
+
 def label_name(label: str) -> str:
     """What stands before the first colon of a stream counter's label, all of it without one."""
     return label.partition(":")[0]

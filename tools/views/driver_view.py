@@ -42,6 +42,7 @@ __all__ = [
     "DriverView",
     "LossEntry",
     "ObservedError",
+    "file_identity",
     "map_readonly",
     "read_error_file",
     "read_losses",
@@ -67,7 +68,7 @@ class DriverView(Resource):
         self.aeron_dir = aeron_dir
         self.cnc = cnc
         self.clock = clock or SystemClock()
-        self._identity = _identity(cnc.path)
+        self._identity = file_identity(cnc.path)
 
     @classmethod
     def open(cls, aeron_dir: str | Path | None = None, clock: Clock | None = None) -> DriverView:
@@ -175,7 +176,7 @@ class DriverView(Resource):
 
     def is_replaced(self) -> bool:
         """Whether the file we see is not the directory's any more: removed, or a new driver's."""
-        return self._identity is None or _identity(self.cnc.path) != self._identity
+        return self._identity is None or file_identity(self.cnc.path) != self._identity
 
     def counters(self) -> CountersSnapshot:
         """All counters as they are now."""
@@ -206,7 +207,7 @@ def _default_dir() -> str:
     return unconfigured_aeron_dir()
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def file_identity(path: str | Path) -> tuple[int, int] | None:
     """What tells a file from another one of the same name, None when there is none."""
     try:
         found = os.stat(path)  # noqa: PTH116

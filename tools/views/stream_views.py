@@ -18,21 +18,26 @@ if TYPE_CHECKING:
     from aerolog.tools.views.log_settings import Logs
 
 _SPY: Final = "aeron-spy:"
+#: Type of a counter -> the attribute of the publisher, sender or receiver that it tells.
+OF_PUBLISHERS: Final = {
+    counter_keys.PUBLISHER_POSITION: "position",
+    counter_keys.PUBLISHER_LIMIT: "limit",
+}
+OF_SENDERS: Final = {
+    counter_keys.SENDER_POSITION: "position",
+    counter_keys.SENDER_LIMIT: "limit",
+    counter_keys.SENDER_BPE: "back_pressure_events",
+    counter_keys.NAKS_RECEIVED: "naks_received",
+    counter_keys.FLOW_CONTROL_RECEIVERS: "tracked_receivers",
+}
+OF_RECEIVERS: Final = {
+    counter_keys.RECEIVER_POSITION: "position",
+    counter_keys.RECEIVER_HWM: "hwm",
+    counter_keys.NAKS_SENT: "naks_sent",
+}
+_OF_IMAGES: Final = frozenset((*OF_RECEIVERS, counter_keys.PER_IMAGE))
 _STREAM_TYPES: Final = frozenset(
-    {
-        counter_keys.PUBLISHER_LIMIT,
-        counter_keys.SENDER_POSITION,
-        counter_keys.RECEIVER_HWM,
-        counter_keys.SUBSCRIBER_POSITION,
-        counter_keys.RECEIVER_POSITION,
-        counter_keys.SENDER_LIMIT,
-        counter_keys.PER_IMAGE,
-        counter_keys.PUBLISHER_POSITION,
-        counter_keys.SENDER_BPE,
-        counter_keys.FLOW_CONTROL_RECEIVERS,
-        counter_keys.NAKS_RECEIVED,
-        counter_keys.NAKS_SENT,
-    }
+    (*OF_PUBLISHERS, *OF_SENDERS, *_OF_IMAGES, counter_keys.SUBSCRIBER_POSITION)
 )
 
 
@@ -213,8 +218,7 @@ def client_names(snapshot: CountersSnapshot) -> dict[int, str]:
     """Names of the connected clients by id; empty for those that have none."""
     names: dict[int, str] = {}
     for row in snapshot.rows_of({counter_keys.HEARTBEAT}):
-        _, found, behind = snapshot.label(row).partition(" name=")
-        name = behind.partition(" version=")[0] if found else ""
+        name = counter_keys.client_name(snapshot.label(row))
         names[counter_keys.client_id(snapshot.key(row))] = name
     return names
 
@@ -280,20 +284,20 @@ class _Collector:
             if receiver is None:
                 receiver = Receiver(key.registration_id, key.channel)
                 view.receivers.append(receiver)
-            _set_receiver(receiver, type_id, value, snapshot, row)
+            attribute = OF_RECEIVERS.get(type_id) or congestion_attribute(snapshot.label(row))
+            if attribute:
+                setattr(receiver, attribute, value)
             return
         view = self._view(self._publications, row, key)
-        if type_id in _OF_SENDERS:
+        if type_id in OF_SENDERS:
             if view.sender is None:
                 view.sender = Sender(key.registration_id)
-            setattr(view.sender, _OF_SENDERS[type_id], value)
+            setattr(view.sender, OF_SENDERS[type_id], value)
             return
         if view.publisher is None:
             view.publisher = Publisher(key.registration_id, snapshot.owner_ids[row], view.channel)
-        if type_id == counter_keys.PUBLISHER_LIMIT:
-            view.publisher.limit = value
-        else:
-            view.publisher.position = value
+        setattr(view.publisher, OF_PUBLISHERS[type_id], value)
+        if type_id == counter_keys.PUBLISHER_POSITION:
             view.publisher.exclusive = "exclusive" in counter_keys.label_name(snapshot.label(row))
 
     def _view(
@@ -366,38 +370,12 @@ class _Collector:
                 break
 
 
-_OF_IMAGES: Final = frozenset(
-    {
-        counter_keys.RECEIVER_HWM,
-        counter_keys.RECEIVER_POSITION,
-        counter_keys.NAKS_SENT,
-        counter_keys.PER_IMAGE,
-    }
-)
-_OF_SENDERS: Final = {
-    counter_keys.SENDER_POSITION: "position",
-    counter_keys.SENDER_LIMIT: "limit",
-    counter_keys.SENDER_BPE: "back_pressure_events",
-    counter_keys.NAKS_RECEIVED: "naks_received",
-    counter_keys.FLOW_CONTROL_RECEIVERS: "tracked_receivers",
-}
-
-
-def _set_receiver(
-    receiver: Receiver, type_id: int, value: int, snapshot: CountersSnapshot, row: int
-) -> None:
-    if type_id == counter_keys.RECEIVER_HWM:
-        receiver.hwm = value
-    elif type_id == counter_keys.RECEIVER_POSITION:
-        receiver.position = value
-    elif type_id == counter_keys.NAKS_SENT:
-        receiver.naks_sent = value
-    else:
-        name = counter_keys.label_name(snapshot.label(row))
-        if name.endswith("-wnd"):
-            receiver.congestion_window = value
-        elif name.endswith("-rtt"):
-            receiver.round_trip_ns = value
+def congestion_attribute(label: str) -> str:
+    """The attribute of a receiver that a counter of its congestion control tells, "" for none."""
+    name = counter_keys.label_name(label)
+    if name.endswith("-wnd"):
+        return "congestion_window"
+    return "round_trip_ns" if name.endswith("-rtt") else ""
 
 
 def _home(publications: Iterable[StreamView], image: StreamView) -> StreamView | None:

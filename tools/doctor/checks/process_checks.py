@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.tools.doctor.system_snapshot import ARCHIVE_TIMEOUT_MS, LATE_MS, STARTING
+from aerolog.tools.views import counter_keys
 from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from aerolog.tools.doctor.findings import Figure, Finding
     from aerolog.tools.doctor.system_snapshot import Case, OwnerMark, Process
 
-_CLIENT_HEARTBEAT: Final = 11
 _CLIENT_TIMEOUTS: Final = 24
 _COMMANDS_UNBLOCKED: Final = 20
 
@@ -281,13 +281,14 @@ def clients_live(case: Case) -> Iterator[Finding]:
     if driver is None or not driver.is_alive(case.now.now_ms):
         return
     timeout_ms = driver.client_liveness_timeout_ns // NS_PER_MS
-    for counter in driver.of_type(_CLIENT_HEARTBEAT):
+    for counter in driver.of_type(counter_keys.HEARTBEAT):
         age_ms = case.now.now_ms - counter.value
         if counter.value > 0 and age_ms > max(min(timeout_ms // 2, _CLIENT_LATE_MS), LATE_MS):
+            name = counter_keys.client_name(counter.label).strip()
             yield CLIENT_LATE.found(
                 f"client {counter.registration_id}",
                 client_id=counter.registration_id,
-                name=_client_name(counter.label),
+                name=f"({name}) " if name else "",
                 age_ms=age_ms,
                 timeout_ms=timeout_ms,
             )
@@ -305,13 +306,6 @@ def clients_live(case: Case) -> Iterator[Finding]:
                 new=new,
                 timeout_ms=timeout_ms,
             )
-
-
-def _client_name(label: str) -> str:
-    """What a client calls itself in the label of its heartbeat, with a space behind it."""
-    _, found, behind = label.partition(" name=")
-    name = behind.partition(" version=")[0].strip() if found else ""
-    return f"({name}) " if name else ""
 
 
 def _state(process: Process) -> str:
