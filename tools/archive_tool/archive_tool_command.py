@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from aerolog.tools.archive_tool.tool_terminal import Terminal
+from aerolog.tools.archive_tool.tool_terminal import terminal_of
 from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import DryRunOption, JsonOption  # noqa: TC001 (Typer reads them)
 
@@ -50,16 +50,12 @@ def archive_tool(
     Commands that may change the folder, and ask first: capacity, checksum, compact,
     delete-orphaned-segments, mark-invalid, mark-valid, migrate, verify.
     """
-    terminal = Terminal(as_json=as_json, dry_run=dry_run, yes=yes, exact=classic)
+    terminal = terminal_of(classic=classic, as_json=as_json, dry_run=dry_run, yes=yes)
     given = arguments or []
     if not classic:
         from aerolog.tools.archive_tool.table_tool import run
 
         return run(given, terminal)
-    if as_json or dry_run or yes:
-        raise typer.BadParameter(
-            "--classic has no --json, --dry-run or --yes: it is a form of its own"
-        )
     from aerolog.tools.archive_tool.classic_tool import run_classic
 
     return run_classic(given, terminal)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import typer
 
 from aerolog.archive.format.layout import CATALOG_HEADER_LENGTH, MAX_I32
 from aerolog.tools.archive_tool.checked_files import open_catalog
-from aerolog.tools.terminal.console import print_json
 from aerolog.transport.config.values import parse_size
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -33,12 +32,8 @@ def capacity(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
             # Somebody may have made it longer meanwhile: never shorter.
             if Path(path).stat().st_size < result:
                 file.set_length(result)
-    if terminal.as_json:
-        print_json({"path": path, "before": present, "capacity": result})
-    elif result > present:
-        terminal.line(f"{present} -> {result}")
-    else:
-        terminal.line(str(present))
+    text = f"{present} -> {result}" if result > present else str(present)
+    terminal.result({"path": path, "before": present, "capacity": result}, text)
     return 0
 
 
@@ -59,15 +54,8 @@ def _wanted(arguments: Sequence[str]) -> int:
 def max_entries(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """Says what to use instead."""
     del folder, arguments
-    if terminal.as_json:
-        print_json({"problem": _DEPRECATED})
-    else:
-        terminal.line(_DEPRECATED)
+    terminal.result({"problem": _DEPRECATED}, _DEPRECATED)
     return 0
 
 
-def classic_max_entries(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
-    """Says what to use instead."""
-    del folder, arguments
-    terminal.line(_DEPRECATED)
-    return 0
+classic_max_entries: Final = max_entries

@@ -14,7 +14,6 @@ from aerolog.archive.format.layout import (
     CATALOG_HEADER_LENGTH,
     CATALOG_NAME,
     DESCRIPTOR,
-    DESCRIPTOR_BLOCK_LENGTH,
     ENTRY_HEADER,
     ENTRY_HEADER_LENGTH,
 )
@@ -23,19 +22,17 @@ from aerolog.archive.protocol.enums import NULL_POSITION, RecordingState
 from aerolog.tools.archive_tool.java_error import (
     ILLEGAL_ARGUMENT,
     JavaError,
-    out_of_bounds,
     unknown_recording,
 )
 from aerolog.tools.archive_tool.raw_catalog import RawCatalog, file_in
+from aerolog.tools.archive_tool.raw_frames import block_fields
 from aerolog.transport.memory.filesystem import RealFileSystem
-from aerolog.transport.protocol.fixed_layout import offsets, packer
+from aerolog.transport.protocol.fixed_layout import offsets
 
 if TYPE_CHECKING:
     from aerolog.archive.format.checksum import Checksum
     from aerolog.transport.memory.mapped_file import MappedFile
 
-_BLOCK = packer(DESCRIPTOR, DESCRIPTOR_BLOCK_LENGTH)
-_NAMES: Final = tuple(field.name for field in DESCRIPTOR)
 _FIELD: Final = {name: ENTRY_HEADER_LENGTH + at for name, at in offsets(DESCRIPTOR).items()}
 _ENTRY: Final = offsets(ENTRY_HEADER)
 _I32 = struct.Struct("<i")
@@ -186,10 +183,8 @@ class EditableCatalog(MappedResource):
         return next(entry for entry in self.entries() if entry.offset == offset)
 
     def _entry(self, offset: int, frame_length: int) -> Entry:
-        if frame_length < ENTRY_HEADER_LENGTH + DESCRIPTOR_BLOCK_LENGTH:
-            raise out_of_bounds(ENTRY_HEADER_LENGTH, DESCRIPTOR_BLOCK_LENGTH, frame_length)
         frame = self.raw.frame(offset, frame_length)
-        fields = dict(zip(_NAMES, _BLOCK.unpack_from(frame, ENTRY_HEADER_LENGTH), strict=True))
+        fields = block_fields(frame)
         return Entry(
             offset=offset,
             frame_length=frame_length,

@@ -23,7 +23,6 @@ from aerolog.tools.archive_tool.change_plan import (
 from aerolog.tools.archive_tool.java_error import IO_ERROR, JavaError, java_error_of
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import NOT_EMPTY_ERROR, remove_segment, segments_by_id
-from aerolog.tools.terminal.console import print_json
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
@@ -57,22 +56,19 @@ class Compaction:
 def classic_compact(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """Compacts as the reference does, after its question."""
     del arguments
-    terminal.write(
-        "WARNING: Compacting the Catalog is non-recoverable operation! All non-ACTIVE recordings"
+    if not terminal.agrees(
+        "Compacting the Catalog is non-recoverable operation! All non-ACTIVE recordings"
         " will be deleted along with the corresponding segment files."
-    )
-    if not terminal.ask("Continue? (y/n)"):
+    ):
         return 0
     try:
         with EditableCatalog.view(folder) as catalog:
             done = compact_catalog(folder, catalog)
-    except OSError as error:
-        terminal.line(str(java_error_of(error)))
-        return 0
-    except JavaError as error:
-        if error.java_class not in {IO_ERROR, NOT_EMPTY_ERROR}:
+    except (JavaError, OSError) as error:
+        told = java_error_of(error)
+        if isinstance(error, JavaError) and told.java_class not in {IO_ERROR, NOT_EMPTY_ERROR}:
             raise
-        terminal.line(str(error))
+        terminal.line(str(told))
         return 0
     terminal.line(
         f"Compaction result: deleted {len(done.removed)} records and reclaimed"
@@ -93,13 +89,11 @@ def compact(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
             return 0
         Path(file_in(folder, COMPACT_NAME)).unlink(missing_ok=True)  # of a run that was cut short
         done = compact_catalog(folder, catalog)
-    if terminal.as_json:
-        print_json({"dry_run": False, **plan.details})
-    else:
-        terminal.line(
-            f"removed {len(done.removed)} recordings and {len(done.names)} segment files;"
-            f" the catalog is {len(done.content)} bytes"
-        )
+    terminal.result(
+        {"dry_run": False, **plan.details},
+        f"removed {len(done.removed)} recordings and {len(done.names)} segment files;"
+        f" the catalog is {len(done.content)} bytes",
+    )
     return 0
 
 

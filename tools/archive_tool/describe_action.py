@@ -27,19 +27,20 @@ if TYPE_CHECKING:
 
 _TEXT_AT_ONCE = 256 * 1024
 _STATE_NAMES: Final = {0: "invalid", 1: "valid", 2: "deleted"}
-_COLUMNS: Final = (
-    "id",
-    "state",
-    "stream",
-    "session",
-    "start",
-    "stop",
-    "bytes",
-    "started",
-    "stopped",
-    "channel",
-    "source",
-)
+#: Column -> the field of a row that stands there.
+_COLUMNS: Final = {
+    "id": "recording_id",
+    "state": "state",
+    "stream": "stream_id",
+    "session": "session_id",
+    "start": "start_position",
+    "stop": "stop_position",
+    "bytes": "length",
+    "started": "start_timestamp",
+    "stopped": "stop_timestamp",
+    "channel": "original_channel",
+    "source": "source_identity",
+}
 _RIGHT: Final = ("id", "stream", "session", "start", "stop", "bytes")
 
 
@@ -159,7 +160,7 @@ def _show(folder: str, terminal: Terminal, *, only_valid: bool) -> int:
 
     print_fields(_head_lines(head))
     terminal.line()
-    print_table(_COLUMNS, [_table_row(row) for row in rows], right=_RIGHT)
+    print_table(list(_COLUMNS), [_table_row(row) for row in rows], right=_RIGHT)
     return 0
 
 
@@ -219,22 +220,7 @@ def entry_row(entry: CatalogEntry) -> dict[str, Any]:
 
 def _table_row(row: dict[str, Any]) -> list[Any]:
     shown = _readable(row)
-    return [
-        shown[name]
-        for name in (
-            "recording_id",
-            "state",
-            "stream_id",
-            "session_id",
-            "start_position",
-            "stop_position",
-            "length",
-            "start_timestamp",
-            "stop_timestamp",
-            "original_channel",
-            "source_identity",
-        )
-    ]
+    return [shown[name] for name in _COLUMNS.values()]
 
 
 def _readable(row: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from aerolog.archive.format.segment import recording_id_of
 from aerolog.archive.protocol.enums import NULL_POSITION
 from aerolog.tools.archive_tool.checked_files import explained, open_catalog
 from aerolog.tools.archive_tool.describe_action import open_with_head
-from aerolog.tools.archive_tool.dump_views import DumpView, JsonDump, TableDump
+from aerolog.tools.archive_tool.dump_views import JsonDump, TableDump
 from aerolog.tools.archive_tool.hexdump import hex_box
 from aerolog.tools.archive_tool.java_error import ILLEGAL_ARGUMENT, JavaError, parse_long
 from aerolog.tools.archive_tool.message_text import (
@@ -116,7 +116,7 @@ def _classic_frame(frame: RawFrame, terminal: Terminal) -> None:
 def dump(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """Frames of each recording, so many of each at most."""
     limit = _limit(arguments)
-    shown: DumpView = JsonDump() if terminal.as_json else TableDump(terminal)
+    shown: JsonDump | TableDump = JsonDump() if terminal.as_json else TableDump(terminal)
     damaged = False
     with open_catalog(folder) as catalog, explained(folder), shown:
         for entry in catalog.entries():

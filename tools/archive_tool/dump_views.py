@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.archive_tool.describe_action import entry_row
 from aerolog.tools.archive_tool.hexdump import hex_rows
@@ -41,28 +41,6 @@ _COLUMNS: Final = (
     "begins with",
 )
 _RIGHT: Final = ("position", "bytes", *_NUMBERS)
-
-
-class DumpView(Protocol):
-    """A form in which recordings and their frames are printed."""
-
-    def __enter__(self) -> Self:
-        """Begin the output."""
-
-    def __exit__(self, *error: object) -> None:
-        """End the output."""
-
-    def begin(self, entry: CatalogEntry) -> None:
-        """Begin a recording."""
-
-    def frame(self, frame: RawFrame) -> None:
-        """Print a frame of the recording."""
-
-    def problem(self, text: str) -> None:
-        """Print why no more of the recording can be read."""
-
-    def end(self) -> None:
-        """End the recording."""
 
 
 class TableDump:

@@ -20,7 +20,7 @@ from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.memory.mapped_file import MappedFile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from aerolog.tools.archive_tool.tool_terminal import Terminal
     from aerolog.transport.memory.error_log import ErrorObservation
@@ -37,10 +37,7 @@ def pid(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """The pid in the mark file, and whether that archive lives."""
     del arguments
     mark = open_mark(folder)
-    if terminal.as_json:
-        print_json({"pid": mark.header.pid, "active": mark.is_active()})
-    else:
-        terminal.line(str(mark.header.pid))
+    terminal.result({"pid": mark.header.pid, "active": mark.is_active()}, str(mark.header.pid))
     return 0
 
 
@@ -56,10 +53,7 @@ def count_entries(folder: str, arguments: Sequence[str], terminal: Terminal) -> 
     del arguments
     with open_catalog(folder) as catalog:
         count = len(catalog)
-    if terminal.as_json:
-        print_json({"valid": count})
-    else:
-        terminal.line(str(count))
+    terminal.result({"valid": count}, str(count))
     return 0
 
 
@@ -68,12 +62,15 @@ def classic_errors(folder: str, arguments: Sequence[str], terminal: Terminal) ->
     del arguments
     mark = RawMark.open(folder)
     terminal.line("Archive error log:")
-    start, length = mark.error_range
-    terminal.write(classic_log(read_error_log(mark.mapped, start, length) if length else []))
-    aeron_dir = _driver_dir(mark)
+    terminal.write(classic_log(mark.errors()))
+    tell_classic_driver(_driver_dir(mark), terminal)
+    return 0
+
+
+def tell_classic_driver(aeron_dir: str, terminal: Terminal) -> None:
+    """Print the error log of a driver as the reference's tools do."""
     terminal.line(f"\nAeron driver error log (directory: {aeron_dir}):")
     terminal.write(classic_log(driver_log(cnc_path(aeron_dir))))
-    return 0
 
 
 def driver_log(path: str) -> list[ErrorObservation]:
@@ -119,28 +116,35 @@ def errors(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """Error logs of the archive and of its driver."""
     del arguments
     mark = open_mark(folder)
-    aeron_dir = mark.header.aeron_directory
-    driver, problem = driver_errors(aeron_dir)
+    tell_errors({"archive": mark.errors()}, mark.header.aeron_directory, terminal)
+    return 0
+
+
+def tell_errors(
+    logs: Mapping[str, list[ErrorObservation]], aeron_dir: str, terminal: Terminal
+) -> None:
+    """Print error logs, named by whose they are, and that of the driver in a directory."""
+    driver, problem = _driver_errors(aeron_dir)
     if terminal.as_json:
         print_json(
             {
-                "archive": [error_row(seen) for seen in mark.errors()],
+                **{whose: [error_row(seen) for seen in log] for whose, log in logs.items()},
                 "aeron_directory": aeron_dir,
                 "driver": [error_row(seen) for seen in driver],
                 "driver_problem": problem,
             }
         )
-        return 0
-    show_log("Archive", mark.errors(), terminal)
-    terminal.line()
+        return
+    for whose, log in logs.items():
+        _show_log(whose.capitalize(), log, terminal)
+        terminal.line()
     if problem is None:
-        show_log(f"Driver in {aeron_dir}", driver, terminal)
+        _show_log(f"Driver in {aeron_dir}", driver, terminal)
     else:
         terminal.line(f"Driver in {aeron_dir}: {problem}")
-    return 0
 
 
-def driver_errors(aeron_dir: str) -> tuple[list[ErrorObservation], str | None]:
+def _driver_errors(aeron_dir: str) -> tuple[list[ErrorObservation], str | None]:
     """What the driver has seen, or why that is not known."""
     try:
         return CncFile.open(RealFileSystem(), aeron_dir).errors(), None
@@ -150,8 +154,7 @@ def driver_errors(aeron_dir: str) -> tuple[list[ErrorObservation], str | None]:
         return [], f"its cnc.dat cannot be read: {error}"
 
 
-def show_log(whose: str, observations: list[ErrorObservation], terminal: Terminal) -> None:
-    """Print an error log for people."""
+def _show_log(whose: str, observations: list[ErrorObservation], terminal: Terminal) -> None:
     count = len(observations)
     terminal.line(f"{whose}: {count or 'no'} distinct error{'' if count == 1 else 's'}")
     for seen in observations:

@@ -19,7 +19,6 @@ from aerolog.tools.archive_tool.java_error import (
     JavaError,
     parse_long,
 )
-from aerolog.tools.terminal.console import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,10 +70,8 @@ def _mark(folder: str, arguments: Sequence[str], terminal: Terminal, state: Reco
         _check_transition(entry, state)
         row = {"recording_id": recording_id, "before": entry.state_name, "after": state.name}
         if entry.state == state:
-            if terminal.as_json:
-                print_json({**row, "changed": False})
-            else:
-                terminal.line(f"recording {recording_id} is {state.name} already")
+            text = f"recording {recording_id} is {state.name} already"
+            terminal.result({**row, "changed": False}, text)
             return 0
         caution = None
         if running_pid(folder) is not None:
@@ -88,10 +85,7 @@ def _mark(folder: str, arguments: Sequence[str], terminal: Terminal, state: Reco
             return 0
         catalog.store_state(entry, state)
         catalog.sync()
-    if terminal.as_json:
-        print_json({**row, "changed": True})
-    else:
-        terminal.line(f"recording {recording_id} is {state.name} now")
+    terminal.result({**row, "changed": True}, f"recording {recording_id} is {state.name} now")
     return 0
 
 

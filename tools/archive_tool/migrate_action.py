@@ -28,7 +28,6 @@ from aerolog.tools.archive_tool.migration_steps import (
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.raw_mark import RawMark
 from aerolog.tools.archive_tool.segment_names import number_of
-from aerolog.tools.terminal.console import print_json
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.fixed_layout import offsets
@@ -46,11 +45,10 @@ _VERSION_AT: Final = offsets(MARK_BLOCK)["version"]
 def classic_migrate(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """Migrates as the reference does, after its question; what goes wrong is told, and 0."""
     del arguments
-    terminal.write(
-        "WARNING: please ensure archive is not running and that a backup has been taken of the"
+    if not terminal.agrees(
+        "please ensure archive is not running and that a backup has been taken of the"
         " archive directory before attempting migration(s)."
-    )
-    if not terminal.ask("Continue? (y/n)"):
+    ):
         return 0
     try:
         _migrate(folder, terminal)
@@ -112,19 +110,16 @@ def migrate(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
         steps = steps_from(mark.version)
         plan = _plan(folder, mark.version, steps)
         if not steps:
-            if terminal.as_json:
-                print_json({"dry_run": terminal.dry_run, **plan.details})
-            else:
-                plan.show(terminal)
+            terminal.result({"dry_run": terminal.dry_run, **plan.details}, plan.what)
             return 0
         if not is_agreed(plan, terminal):
             return 0
         for step in steps:
             _do(folder, mark, step)
-    if terminal.as_json:
-        print_json({"dry_run": False, **plan.details})
-    else:
-        terminal.line(f"{folder} is of version {semantic_version_text(mark.version)} now")
+    terminal.result(
+        {"dry_run": False, **plan.details},
+        f"{folder} is of version {semantic_version_text(mark.version)} now",
+    )
     return 0
 
 

@@ -24,16 +24,14 @@ from aerolog.archive.format.layout import (
     ENTRY_HEADER_LENGTH,
     SEGMENT_SUFFIX,
 )
-from aerolog.archive.format.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.archive_tool.java_error import (
-    ILLEGAL_ARGUMENT,
     JavaError,
     java_error_of,
     out_of_bounds,
 )
 from aerolog.tools.archive_tool.raw_catalog import file_in
-from aerolog.tools.archive_tool.segment_names import parse_int, parse_number
+from aerolog.tools.archive_tool.segment_names import check_term_length, parse_int, parse_number
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.fixed_layout import align, packer
 
@@ -137,8 +135,7 @@ def positions_of_indexes(
 ) -> Iterator[SegmentRename]:
     """New names of a recording's segments, which were counted, with positions."""
     length = entry.segment_length
-    if not is_power_of_two(length) or not TERM_LENGTH_MIN <= length <= TERM_LENGTH_MAX:
-        raise JavaError(ILLEGAL_ARGUMENT, f"invalid term buffer length: {length}")
+    check_term_length(length)
     base = entry.start_position - (entry.start_position & (length - 1))
     shift = length.bit_length() - 1
     say(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -18,7 +18,6 @@ from aerolog.tools.archive_tool.change_plan import (
 from aerolog.tools.archive_tool.java_error import JavaError, java_error_of, parse_long
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import base_of, remove_segment, segments_by_id
-from aerolog.tools.terminal.console import print_json
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
@@ -33,8 +32,7 @@ def classic_delete_orphaned_segments(
     """Deletes orphaned segments as the reference does, after its question."""
     recording_id = parse_long(arguments[0]) if arguments else None
     owned = "" if recording_id is None else f" owned by the RecordingId[{recording_id}]"
-    terminal.write(f"WARNING: All orphaned segment files{owned} will be deleted.")
-    if not terminal.ask("Continue? (y/n)"):
+    if not terminal.agrees(f"All orphaned segment files{owned} will be deleted."):
         return 0
     with EditableCatalog.view(folder) as catalog:
         names = segments_by_id(folder)
@@ -66,15 +64,12 @@ def delete_orphaned_segments(folder: str, arguments: Sequence[str], terminal: Te
         for _, name in found:
             remove_segment(file_in(folder, name))
         RealFileSystem().sync_dir(folder)
-    if terminal.as_json:
-        print_json({"dry_run": False, **plan.details})
-    else:
-        terminal.line(f"deleted {len(found)} segment files")
+    terminal.result({"dry_run": False, **plan.details}, f"deleted {len(found)} segment files")
     return 0
 
 
 def _plan(folder: str, found: Sequence[tuple[Entry, str]]) -> TablePlan:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "recording_id": entry.recording_id,
             "file": name,
@@ -84,7 +79,7 @@ def _plan(folder: str, found: Sequence[tuple[Entry, str]]) -> TablePlan:
         }
         for entry, name in found
     ]
-    total = sum(Path(folder, name).stat().st_size for _, name in found)
+    total = sum(row["bytes"] for row in rows)
     return TablePlan(
         f"delete {len(rows)} segment files outside of their recordings, {total} bytes",
         ("recording", "file", "bytes", "start", "stop"),

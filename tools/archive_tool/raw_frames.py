@@ -14,12 +14,7 @@ from aerolog.archive.format.layout import (
     ENTRY_HEADER_LENGTH,
     MAX_I64,
 )
-from aerolog.archive.format.segment import (
-    TERM_LENGTH_MAX,
-    TERM_LENGTH_MIN,
-    is_power_of_two,
-    segment_file_name,
-)
+from aerolog.archive.format.segment import segment_file_name
 from aerolog.archive.protocol.enums import NULL_POSITION
 from aerolog.tools.archive_tool.java_error import (
     ILLEGAL_ARGUMENT,
@@ -29,6 +24,7 @@ from aerolog.tools.archive_tool.java_error import (
     out_of_bounds,
 )
 from aerolog.tools.archive_tool.raw_catalog import file_in, size_of_file
+from aerolog.tools.archive_tool.segment_names import check_term_length
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol.fixed_layout import align, packer
 from aerolog.transport.protocol.frame_header import FRAME_HEADER_STRUCT
@@ -107,10 +103,7 @@ class FrameReader:
         self._id: int = fields["recording_id"]
         self._segment_length: int = fields["segment_file_length"]
         self._term_length: int = fields["term_buffer_length"]
-        if not is_power_of_two(self._term_length) or not (
-            TERM_LENGTH_MIN <= self._term_length <= TERM_LENGTH_MAX
-        ):
-            raise JavaError(ILLEGAL_ARGUMENT, f"invalid term buffer length: {self._term_length}")
+        check_term_length(self._term_length)
         self.position: int = fields["start_position"]
         stop: int = fields["stop_position"]
         self.limit = MAX_I64 if stop == NULL_POSITION else stop

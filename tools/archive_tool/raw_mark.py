@@ -19,6 +19,7 @@ from aerolog.tools.archive_tool.java_error import (
 )
 from aerolog.tools.archive_tool.raw_catalog import file_in, major, size_of_file
 from aerolog.tools.connection.deadlines import Deadline
+from aerolog.transport.memory.error_log import read_error_log
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.memory.mark_file import linked_folder
 from aerolog.transport.protocol.mark_header import MARK_HEADER_LENGTH
@@ -26,6 +27,7 @@ from aerolog.transport.protocol.sbe import HEADER_LENGTH
 
 if TYPE_CHECKING:
     from aerolog.tools.archive_tool.tool_terminal import Terminal
+    from aerolog.transport.memory.error_log import ErrorObservation
     from aerolog.transport.protocol.sbe import Message
 
 _WAIT_S: Final = 5.0
@@ -146,6 +148,11 @@ class RawMark:
         """The offset and the length of the error log."""
         start = self._i32(self._at["header_length"]) or MARK_HEADER_LENGTH
         return start, self._i32(self._at["error_buffer_length"])
+
+    def errors(self) -> list[ErrorObservation]:
+        """The entries of the error log."""
+        start, length = self.error_range
+        return read_error_log(self.mapped, start, length) if length else []
 
     def _wait(self, field: str, problem: str, wait_s: float, *, wide: bool = False) -> None:
         deadline = Deadline(wait_s)

@@ -9,10 +9,26 @@ from pathlib import Path
 from typing import Final
 
 from aerolog.archive.format.layout import MAX_I32, MAX_I64, SEGMENT_SUFFIX
-from aerolog.tools.archive_tool.java_error import ARCHIVE_ERROR, JavaError
+from aerolog.archive.format.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
+from aerolog.tools.archive_tool.java_error import ARCHIVE_ERROR, ILLEGAL_ARGUMENT, JavaError
 
 NOT_EMPTY_ERROR: Final = "java.nio.file.DirectoryNotEmptyException"
 ASCII_NUMBER_ERROR: Final = "org.agrona.AsciiNumberFormatException"
+
+
+def is_term_length(length: int) -> bool:
+    """Whether the terms of a log can be that long."""
+    return is_power_of_two(length) and TERM_LENGTH_MIN <= length <= TERM_LENGTH_MAX
+
+
+def check_term_length(length: int) -> None:
+    """Whether the terms of a log can be that long, in the reference's words.
+
+    Raises:
+        JavaError: they cannot.
+    """
+    if not is_term_length(length):
+        raise JavaError(ILLEGAL_ARGUMENT, f"invalid term buffer length: {length}")
 
 
 def segments_by_id(folder: str) -> dict[int, list[str]]:

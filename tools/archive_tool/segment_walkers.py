@@ -9,11 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.layout import MAX_I32
-from aerolog.archive.format.segment import (
-    TERM_LENGTH_MAX,
-    TERM_LENGTH_MIN,
-    is_power_of_two,
-)
+from aerolog.archive.format.segment import TERM_LENGTH_MIN
 from aerolog.archive.format.segment_walk import (
     BODY_LENGTH_MAX,
     WALK_CHECKS,
@@ -23,6 +19,7 @@ from aerolog.archive.format.segment_walk import (
 )
 from aerolog.archive.format.segment_window import SegmentWindow
 from aerolog.tools.archive_tool.last_frame import LastFrame, is_verified
+from aerolog.tools.archive_tool.segment_names import is_term_length
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.resource import Resource
 
@@ -33,12 +30,6 @@ if TYPE_CHECKING:
 #: Long enough for a call to cost nothing, short enough for a core's own cache.
 WINDOW_LENGTH: Final = 256 * 1024
 _THREADS_MAX: Final = 4
-
-
-def has_term_length(entry: Entry) -> bool:
-    """Whether terms can be as long as an entry says."""
-    term = entry.term_length
-    return is_power_of_two(term) and TERM_LENGTH_MIN <= term <= TERM_LENGTH_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +98,7 @@ class Walkers(Resource):
         if not hasattr(self._own, "window"):
             self._own.window = SegmentWindow(WINDOW_LENGTH)
         # The lengths alone can be walked whatever the terms are.
-        term_length = entry.term_length if has_term_length(entry) else TERM_LENGTH_MIN
+        term_length = entry.term_length if is_term_length(entry.term_length) else TERM_LENGTH_MIN
         walk = SegmentWalk(
             self._own.window,
             term_length=term_length,

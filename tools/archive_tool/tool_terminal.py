@@ -11,7 +11,7 @@ from aerolog.tools.terminal.terminal_text import fit, write_exact
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
-    from typing import TextIO
+    from typing import Any, TextIO
 
 _YES = {"", "y", "yes"}
 
@@ -53,11 +53,25 @@ class Terminal:
         """A line to ``err``."""
         self._put(text + "\n", self.err)
 
+    def result(self, row: Any, text: str) -> None:
+        """What a command has found or done: a JSON document, or a line to ``out``."""
+        if self.as_json:
+            from aerolog.tools.terminal.console import print_json
+
+            print_json(row)
+        else:
+            self.line(text)
+
     def _put(self, text: str, out: TextIO) -> None:
         if self.exact:
             write_exact(text, out)
         else:
             out.write(fit(text, lines=True))
+
+    def agrees(self, warning: str) -> bool:
+        """Warns and asks as the reference does before it changes something; raises as ``ask``."""
+        self.write(f"WARNING: {warning}")
+        return self.ask("Continue? (y/n)")
 
     def ask(self, question: str) -> bool:
         """Asks as the reference does: a line break, the question, one line read.
@@ -73,3 +87,18 @@ class Terminal:
         if not answer:
             raise JavaError("java.util.NoSuchElementException", "No line found")
         return answer.rstrip("\r\n").lower() in _YES
+
+
+def terminal_of(*, classic: bool, as_json: bool, dry_run: bool, yes: bool) -> Terminal:
+    """The terminal of a run by the options of the command line.
+
+    Raises:
+        typer.BadParameter: the classic form has none of the other switches.
+    """
+    if classic and (as_json or dry_run or yes):
+        import typer  # here, for the classic form alone should not wait for it
+
+        raise typer.BadParameter(
+            "--classic has no --json, --dry-run or --yes: it is a form of its own"
+        )
+    return Terminal(as_json=as_json, dry_run=dry_run, yes=yes, exact=classic)

@@ -26,8 +26,14 @@ from aerolog.tools.archive_tool.java_error import (
     java_error_of,
 )
 from aerolog.tools.archive_tool.raw_catalog import file_in
-from aerolog.tools.archive_tool.segment_names import base_of, number_of, segments_by_id
-from aerolog.tools.archive_tool.segment_walkers import Segment, Walked, Walkers, has_term_length
+from aerolog.tools.archive_tool.segment_names import (
+    base_of,
+    check_term_length,
+    is_term_length,
+    number_of,
+    segments_by_id,
+)
+from aerolog.tools.archive_tool.segment_walkers import Segment, Walked, Walkers
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
@@ -185,7 +191,9 @@ class Examiner:
         if self._checksum is not None:
             pending.checksum = self._catalog.checksum_of(entry, self._checksum)
         highest = pending.highest
-        doomed = pending.checksum not in {None, entry.checksum} or not has_term_length(entry)
+        doomed = pending.checksum not in {None, entry.checksum} or not is_term_length(
+            entry.term_length
+        )
         if highest is not None and doomed:
             pending.last = self._walkers.begin(entry, highest, rule=segment_walk.WALK_LENGTHS)
         elif highest is not None:
@@ -243,8 +251,8 @@ class Examiner:
                 f"invalid Catalog checksum: expected={pending.checksum}, actual={entry.checksum}",
                 unverified=unverified,
             )
-        if pending.highest is not None and not has_term_length(entry):
-            raise JavaError(ILLEGAL_ARGUMENT, f"invalid term buffer length: {entry.term_length}")
+        if pending.highest is not None:
+            check_term_length(entry.term_length)
         for segment, walk in pending.walks:
             cut_at = unverified if is_cut and segment == pending.highest else None
             verdict = self._judge(entry, segment, walk.result(), cut_at)
@@ -354,7 +362,7 @@ def missing_segments(verdict: Verdict, names: list[str]) -> str | None:
     """
     entry = verdict.entry
     length = entry.segment_length
-    if not has_term_length(entry) or not is_power_of_two(length) or not names:
+    if not is_term_length(entry.term_length) or not is_power_of_two(length) or not names:
         return None
     start = entry.start_position
     stop = entry.stop_position if verdict.stop_position is None else verdict.stop_position

@@ -8,18 +8,14 @@ from aerolog.cluster.files import CLUSTER_MARK_NAME, ClusterMarkFile
 from aerolog.tools.archive_tool.describe_action import local_time
 from aerolog.tools.archive_tool.info_actions import (
     classic_log,
-    driver_errors,
-    driver_log,
-    show_log,
+    tell_classic_driver,
+    tell_errors,
 )
 from aerolog.tools.cluster_tool.cluster_texts import message_line
 from aerolog.tools.cluster_tool.raw_cluster_mark import RawClusterMark, service_marks
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.tools.terminal.console import print_fields, print_json
-from aerolog.tools.views.errors import error_row
 from aerolog.transport.errors import AerologError, FileFormatError
-from aerolog.transport.memory.cnc import cnc_path
-from aerolog.transport.memory.error_log import read_error_log
 from aerolog.transport.protocol.sbe import semantic_version_text
 
 if TYPE_CHECKING:
@@ -53,13 +49,10 @@ def classic_errors(folder: str, arguments: Sequence[str], terminal: Terminal) ->
     for mark in _classic_marks(folder, terminal):
         _show_times(mark, terminal)
         terminal.line("Cluster component error log:")
-        start, length = mark.error_range
-        terminal.write(classic_log(read_error_log(mark.mapped, start, length) if length else []))
+        terminal.write(classic_log(mark.errors()))
         header = mark.header
         if header.service_id < 0:
-            aeron_dir = header.aeron_directory
-            terminal.line(f"\nAeron driver error log (directory: {aeron_dir}):")
-            terminal.write(classic_log(driver_log(cnc_path(aeron_dir))))
+            tell_classic_driver(header.aeron_directory, terminal)
     return 0
 
 
@@ -87,10 +80,7 @@ def pid(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """The pid in the module's mark file, and whether that module lives."""
     del arguments
     mark = open_mark(folder)
-    if terminal.as_json:
-        print_json({"pid": mark.header.pid, "active": mark.is_active()})
-    else:
-        terminal.line(str(mark.header.pid))
+    terminal.result({"pid": mark.header.pid, "active": mark.is_active()}, str(mark.header.pid))
     return 0
 
 
@@ -114,25 +104,8 @@ def errors(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     del arguments
     faults: list[AerologError] = []
     marks = list(_marks(folder, faults))
-    aeron_dir = marks[0].header.aeron_directory
-    driver, problem = driver_errors(aeron_dir)
-    if terminal.as_json:
-        print_json(
-            {
-                **{_name(mark): [error_row(seen) for seen in mark.errors()] for mark in marks},
-                "aeron_directory": aeron_dir,
-                "driver": [error_row(seen) for seen in driver],
-                "driver_problem": problem,
-            }
-        )
-        return _tell(faults, terminal)
-    for mark in marks:
-        show_log(_name(mark).capitalize(), mark.errors(), terminal)
-        terminal.line()
-    if problem is None:
-        show_log(f"Driver in {aeron_dir}", driver, terminal)
-    else:
-        terminal.line(f"Driver in {aeron_dir}: {problem}")
+    logs = {_name(mark): mark.errors() for mark in marks}
+    tell_errors(logs, marks[0].header.aeron_directory, terminal)
     return _tell(faults, terminal)
 
 

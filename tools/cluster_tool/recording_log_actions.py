@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -23,7 +22,7 @@ from aerolog.transport.config.values import whole_number
 from aerolog.transport.errors import AerologError, FileFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.cluster.files import LogEntry, RecoveryPlan
@@ -77,8 +76,7 @@ def classic_seed_recording_log_from_snapshot(
 ) -> int:
     """Keeps the newest snapshot; where there is none, the reference would leave no file."""
     del arguments
-    with classic_log(folder):
-        pass
+    classic_log(folder).close()
     if node_files.seed_recording_log(folder):
         return 0
     terminal.remark(f"{no_snapshot(folder)}: nothing was changed")
@@ -96,16 +94,13 @@ def classic_invalidate_latest_snapshot(
     return 0 if done else EXIT_INVALID
 
 
-@contextmanager
-def classic_log(folder: str, *, writable: bool = False) -> Iterator[RecordingLog]:
+def classic_log(folder: str, *, writable: bool = False) -> RecordingLog:
     """The recording log, with the reference's words where there is none."""
     try:
-        log = RecordingLog(folder, writable=writable)
+        return RecordingLog(folder, writable=writable)
     except FileNotFoundError as error:
         path = file_in(folder, RECORDING_LOG_NAME)
         raise JavaError(CLUSTER_ERROR, f"java.nio.file.NoSuchFileException: {path}") from error
-    with log:
-        yield log
 
 
 # -- tables and JSON -------------------------------------------------------------------------------
@@ -214,10 +209,7 @@ def _change(
         AerologError: a node runs in the folder.
     """
     if nothing is not None:
-        if terminal.as_json:
-            print_json({"changed": False, "why": nothing})
-        else:
-            terminal.line(nothing)
+        terminal.result({"changed": False, "why": nothing}, nothing)
         return 0
     check_can_ask(terminal)
     _refuse_running(folder)
@@ -233,10 +225,7 @@ def _change(
         return 0
     _refuse_running(folder)
     change()
-    if terminal.as_json:
-        print_json({"changed": True, "entries": rows})
-    else:
-        terminal.line("done")
+    terminal.result({"changed": True, "entries": rows}, "done")
     return 0
 
 
@@ -258,18 +247,15 @@ def no_snapshot(folder: str) -> str:
     return f"{file_in(folder, RECORDING_LOG_NAME)} has no valid snapshot"
 
 
-@contextmanager
-def opened(folder: str, *, writable: bool = False) -> Iterator[RecordingLog]:
+def opened(folder: str, *, writable: bool = False) -> RecordingLog:
     """The recording log, with words of ours for what is wrong with it."""
     try:
-        log = RecordingLog(folder, writable=writable)
+        return RecordingLog(folder, writable=writable)
     except FileNotFoundError as error:
         raise AerologError(
             f"{folder} has no {RECORDING_LOG_NAME}: give the folder of a cluster's node"
             " (aeron.cluster.dir), or mount the file system that it is on"
         ) from error
-    with log:
-        yield log
 
 
 def _plan(

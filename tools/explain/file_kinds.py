@@ -13,7 +13,7 @@ from aerolog.archive.format.layout import (
     MARK_LINK_NAME,
     VERSION_MAJOR,
 )
-from aerolog.archive.format.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
+from aerolog.archive.format.segment import TERM_LENGTH_MIN, is_power_of_two
 from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.archive.retention.retention_folder import (
     HOLDS_NAME,
@@ -27,6 +27,7 @@ from aerolog.archive.verification.layout import HEALTH_SUFFIX
 from aerolog.archive.verification.layout import MAGIC as HEALTH_MAGIC
 from aerolog.cluster.files.layout import CLUSTER_MARK_NAME, NODE_STATE_NAME, RECORDING_LOG_NAME
 from aerolog.cluster.protocol.mark_header import MarkFileHeader as ClusterMarkFileHeader
+from aerolog.tools.archive_tool.segment_names import is_term_length
 from aerolog.tools.explain.explanation import number
 from aerolog.transport.logbuffer.metadata import LENGTH as LOG_METADATA_LENGTH
 from aerolog.transport.memory.cnc_header import FILE_NAME as CNC_NAME
@@ -146,8 +147,7 @@ def _is_log(data: memoryview) -> bool:
         return False
     term_length = number(data, start + 276, "i")
     return (
-        is_power_of_two(term_length)
-        and TERM_LENGTH_MIN <= term_length <= TERM_LENGTH_MAX
+        is_term_length(term_length)
         and number(data, start + 268, "i") == DATA_HEADER_LENGTH
         and start >= 3 * term_length
     )

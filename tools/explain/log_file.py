@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.format.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
+from aerolog.tools.archive_tool.segment_names import is_term_length
 from aerolog.tools.explain import number_notes
 from aerolog.tools.explain.explanation import Item, Section, left_out, number, rows_of
 from aerolog.tools.explain.frame_run import walk
@@ -56,7 +56,7 @@ def explain(data: memoryview, name: str, limit: int) -> Iterator[Section]:
     header = rows_of(data, at, [Item(f.name, f.offset, f.format) for f in FRAME_HEADER])
     yield Section("Default header", at, DATA_HEADER_LENGTH, header)
     term_length = number(data, start + 276, "i")
-    if not is_power_of_two(term_length) or not TERM_LENGTH_MIN <= term_length <= TERM_LENGTH_MAX:
+    if not is_term_length(term_length):
         raise FileFormatError(f"term length {term_length} at offset {start + 276}")
     if TERMS * term_length > start:
         raise FileFormatError(f"three terms of {term_length} bytes pass the metadata at {start}")

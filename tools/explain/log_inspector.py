@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.layout import MAX_I32
-from aerolog.archive.format.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
+from aerolog.tools.archive_tool.segment_names import is_term_length
 from aerolog.tools.explain.explanation import number
 from aerolog.tools.explain.log_file import TERMS
 from aerolog.transport.errors import FileFormatError
@@ -55,7 +55,7 @@ def inspect(path: str, data: memoryview, how: Inspection, line: Callable[[str], 
     if meta < 0:
         raise FileFormatError(f"a log has {LENGTH} bytes of metadata at its end: {len(data)} bytes")
     term_length, initial = number(data, meta + 276, "i"), number(data, meta + 264, "i")
-    if not is_power_of_two(term_length) or not TERM_LENGTH_MIN <= term_length <= TERM_LENGTH_MAX:
+    if not is_term_length(term_length):
         raise FileFormatError(f"{path} is no log: term length {term_length}")
     if TERMS * term_length > meta:
         raise FileFormatError(f"{path} is cut off: three terms of {term_length} do not fit in it")
