@@ -6,28 +6,29 @@ from aerolog.transport.memory.data_file cimport DataFile
 
 cdef enum:
     BLOCK_LENGTH = 4096
-    BLOCK_WORDS = 512
     ENTRIES_PER_BLOCK = 252
 
 
 cdef struct block_t:
-    # A block as stored in the file: entry i has its time in words[2 * i], its position behind it.
-    int64_t words[BLOCK_WORDS]
-
-
-cdef struct filling_t:
-    # The block that is being filled, and the values of its trailer.
-    block_t block
+    # A block as stored in the file: the time of entry i is words[2 * i], its position follows.
+    int64_t words[2 * ENTRIES_PER_BLOCK]
+    int32_t count
+    int32_t runs_before
+    int32_t runs_after
+    int32_t identity
     int64_t number
     int64_t recording_id
     int64_t prior_max
     int64_t min
     int64_t max
+    int32_t unused
+    int32_t checksum
+
+
+cdef struct filling_t:
+    # The block that is being filled, whose trailer lacks only the checksum.
+    block_t block
     int64_t last_time
-    int32_t identity
-    int32_t count
-    int32_t runs_before
-    int32_t runs
 
 
 cdef void filling_begin(
@@ -36,15 +37,6 @@ cdef bint filling_add(filling_t* filling, int64_t time_ns, int64_t position) noe
 cdef void filling_seal(filling_t* filling) noexcept nogil
 cdef void filling_next(filling_t* filling) noexcept nogil
 cdef bint filling_resume(filling_t* filling, const block_t* block, int64_t keep) noexcept nogil
-
-cdef int32_t block_count(const block_t* block) noexcept nogil
-cdef int32_t block_runs_before(const block_t* block) noexcept nogil
-cdef int32_t block_runs_after(const block_t* block) noexcept nogil
-cdef int64_t block_prior_max(const block_t* block) noexcept nogil
-cdef int64_t block_min(const block_t* block) noexcept nogil
-cdef int64_t block_max(const block_t* block) noexcept nogil
-cdef bint block_is_valid(
-    const block_t* block, int64_t number, int64_t recording_id, int32_t identity) noexcept nogil
 
 
 cdef class TimeBlocks:

@@ -13,28 +13,13 @@ from aerolog.transport.concurrent.atomic cimport cpu_pause
 from aerolog.transport.memory.data_file cimport DataFile
 
 cdef enum:
-    COUNT_AT = 4032
-    RUNS_BEFORE_AT = 4036
-    RUNS_AFTER_AT = 4040
-    IDENTITY_AT = 4044
-    NUMBER_WORD = 506         # 4048
-    RECORDING_WORD = 507
-    PRIOR_MAX_WORD = 508
-    MIN_WORD = 509
-    MAX_WORD = 510
-    CHECKSUM_AT = 4092
+    CHECKSUM_AT = BLOCK_LENGTH - 4
     # Attempts to read the last block, which the recorder may be writing at the same time.
     ATTEMPTS = 64
 
 
-cdef inline void _put(block_t* block, int at, int32_t value) noexcept nogil:
-    memcpy(<uint8_t*> block + at, &value, sizeof(value))
-
-
-cdef inline int32_t _get(const block_t* block, int at) noexcept nogil:
-    cdef int32_t value
-    memcpy(&value, <const uint8_t*> block + at, sizeof(value))
-    return value
+cdef int32_t checksum_of(const block_t* block) noexcept nogil:
+    return crc_of(CHECKSUM_CRC32C, <const uint8_t*> block, CHECKSUM_AT)
 
 
 # -- filling --------------------------------------------------------------------------------------
@@ -44,112 +29,64 @@ cdef void filling_begin(
 ) noexcept nogil:
     """Begin to fill a block; nothing of the blocks before it is taken into account."""
     memset(filling, 0, sizeof(filling_t))
-    filling.recording_id = recording_id
-    filling.identity = identity
-    filling.number = number
-    filling.prior_max = INT64_MIN
+    filling.block.recording_id = recording_id
+    filling.block.identity = identity
+    filling.block.number = number
+    filling.block.prior_max = INT64_MIN
+    filling.block.min = INT64_MAX
+    filling.block.max = INT64_MIN
     filling.last_time = INT64_MIN
-    filling.min = INT64_MAX
-    filling.max = INT64_MIN
 
 
 cdef bint filling_add(filling_t* filling, int64_t time_ns, int64_t position) noexcept nogil:
     """Add an entry to a block that has room; returns whether the block is full now."""
-    filling.block.words[2 * filling.count] = time_ns
-    filling.block.words[2 * filling.count + 1] = position
+    cdef block_t* block = &filling.block
+    block.words[2 * block.count] = time_ns
+    block.words[2 * block.count + 1] = position
     if time_ns < filling.last_time:
-        filling.runs += 1
+        block.runs_after += 1
     filling.last_time = time_ns
-    if time_ns < filling.min:
-        filling.min = time_ns
-    if time_ns > filling.max:
-        filling.max = time_ns
-    filling.count += 1
-    return filling.count == ENTRIES_PER_BLOCK
+    if time_ns < block.min:
+        block.min = time_ns
+    if time_ns > block.max:
+        block.max = time_ns
+    block.count += 1
+    return block.count == ENTRIES_PER_BLOCK
 
 
 cdef void filling_seal(filling_t* filling) noexcept nogil:
-    """Write the trailer; further entries may be added, after which it is written again."""
-    cdef block_t* block = &filling.block
-    _put(block, COUNT_AT, filling.count)
-    _put(block, RUNS_BEFORE_AT, filling.runs_before)
-    _put(block, RUNS_AFTER_AT, filling.runs)
-    _put(block, IDENTITY_AT, filling.identity)
-    block.words[NUMBER_WORD] = filling.number
-    block.words[RECORDING_WORD] = filling.recording_id
-    block.words[PRIOR_MAX_WORD] = filling.prior_max
-    block.words[MIN_WORD] = filling.min
-    block.words[MAX_WORD] = filling.max
-    _put(block, CHECKSUM_AT, crc_of(CHECKSUM_CRC32C, <const uint8_t*> block, CHECKSUM_AT))
+    """Write the checksum; further entries may be added, after which it is written again."""
+    filling.block.checksum = checksum_of(&filling.block)
 
 
 cdef void filling_next(filling_t* filling) noexcept nogil:
     """Begin the next block."""
-    memset(&filling.block, 0, sizeof(block_t))
-    filling.number += 1
-    if filling.max > filling.prior_max:
-        filling.prior_max = filling.max
-    filling.min = INT64_MAX
-    filling.max = INT64_MIN
-    filling.count = 0
-    filling.runs_before = filling.runs
+    cdef block_t* block = &filling.block
+    memset(block.words, 0, sizeof(block.words))
+    block.number += 1
+    if block.max > block.prior_max:
+        block.prior_max = block.max
+    block.min = INT64_MAX
+    block.max = INT64_MIN
+    block.count = 0
+    block.runs_before = block.runs_after
 
 
 cdef bint filling_resume(filling_t* filling, const block_t* block, int64_t keep) noexcept nogil:
     """Continue a valid block after its first ``keep`` entries; returns whether it is full."""
-    cdef int64_t index, recording_id = filling.recording_id
-    cdef int32_t identity = filling.identity
-    filling_begin(filling, recording_id, identity, block.words[NUMBER_WORD])
-    filling.prior_max = block_prior_max(block)
-    filling.runs_before = block_runs_before(block)
-    filling.runs = filling.runs_before
+    cdef int64_t index
+    filling_begin(filling, block.recording_id, block.identity, block.number)
+    filling.block.prior_max = block.prior_max
+    filling.block.runs_before = block.runs_before
     for index in range(keep):
         filling_add(filling, block.words[2 * index], block.words[2 * index + 1])
     # The count of the block includes a step back at its first entry; a step that was cut off
     # does no harm.
-    filling.runs = block_runs_after(block)
-    return filling.count == ENTRIES_PER_BLOCK
+    filling.block.runs_after = block.runs_after
+    return filling.block.count == ENTRIES_PER_BLOCK
 
 
 # -- reading --------------------------------------------------------------------------------------
-
-cdef int32_t block_count(const block_t* block) noexcept nogil:
-    return _get(block, COUNT_AT)
-
-
-cdef int32_t block_runs_before(const block_t* block) noexcept nogil:
-    return _get(block, RUNS_BEFORE_AT)
-
-
-cdef int32_t block_runs_after(const block_t* block) noexcept nogil:
-    return _get(block, RUNS_AFTER_AT)
-
-
-cdef int64_t block_prior_max(const block_t* block) noexcept nogil:
-    return block.words[PRIOR_MAX_WORD]
-
-
-cdef int64_t block_min(const block_t* block) noexcept nogil:
-    return block.words[MIN_WORD]
-
-
-cdef int64_t block_max(const block_t* block) noexcept nogil:
-    return block.words[MAX_WORD]
-
-
-cdef bint block_is_valid(
-    const block_t* block, int64_t number, int64_t recording_id, int32_t identity
-) noexcept nogil:
-    cdef int32_t count = _get(block, COUNT_AT)
-    return (
-        0 < count <= ENTRIES_PER_BLOCK
-        and block.words[NUMBER_WORD] == number
-        and block.words[RECORDING_WORD] == recording_id
-        and _get(block, IDENTITY_AT) == identity
-        and _get(block, CHECKSUM_AT)
-        == crc_of(CHECKSUM_CRC32C, <const uint8_t*> block, CHECKSUM_AT)
-    )
-
 
 cdef class TimeBlocks:
     """The blocks of a time index, behind its header.
@@ -199,8 +136,14 @@ cdef class TimeBlocks:
         for _attempt in range(attempts):
             if self.raw_read(number, block) != BLOCK_LENGTH:
                 return 0
-            if block_is_valid(block, number, self.recording_id, self.identity):
-                return block_count(block)
+            if (
+                0 < block.count <= ENTRIES_PER_BLOCK
+                and block.number == number
+                and block.recording_id == self.recording_id
+                and block.identity == self.identity
+                and block.checksum == checksum_of(block)
+            ):
+                return block.count
             if self._file is None:
                 return 0
             cpu_pause()
@@ -265,6 +208,6 @@ def encode_blocks(times, positions, int64_t recording_id, int32_t identity):
                     )
             if filling_add(&filling, all_times[index], all_positions[index]) or index == count - 1:
                 filling_seal(&filling)
-                memcpy(&target[filling.number * BLOCK_LENGTH], &filling.block, BLOCK_LENGTH)
+                memcpy(&target[filling.block.number * BLOCK_LENGTH], &filling.block, BLOCK_LENGTH)
                 filling_next(&filling)
     return image

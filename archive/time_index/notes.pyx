@@ -107,8 +107,8 @@ cdef class TimeNotes:
             elif keep < count:
                 self._is_dirty = True
         # Readers use pread, so a file that becomes shorter does them no harm.
-        self._file.set_length((self._filling.number + (2 if self._filling.count else 1))
-                              * BLOCK_LENGTH)
+        blocks_with_header = self._filling.block.number + (2 if self._filling.block.count else 1)
+        self._file.set_length(blocks_with_header * BLOCK_LENGTH)
         if self._is_dirty and self._write_block() < 0:
             raise OSError(self.failed_errno, "the index cannot be written")
         return 0
@@ -235,7 +235,7 @@ cdef class TimeNotes:
         cdef int64_t written
         filling_seal(&self._filling)
         written = self._file.pwrite(
-            &self._filling.block, BLOCK_LENGTH, (self._filling.number + 1) * BLOCK_LENGTH)
+            &self._filling.block, BLOCK_LENGTH, (self._filling.block.number + 1) * BLOCK_LENGTH)
         if written != BLOCK_LENGTH:
             self.failed_errno = <int32_t> -written if written < 0 else EIO
             return -1

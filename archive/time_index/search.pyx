@@ -9,15 +9,7 @@ say of all times before a block, and of all from it on.
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from aerolog.archive.time_index.blocks cimport (
-    TimeBlocks,
-    block_count,
-    block_max,
-    block_min,
-    block_prior_max,
-    block_runs_after,
-    block_runs_before,
-)
+from aerolog.archive.time_index.blocks cimport ENTRIES_PER_BLOCK, TimeBlocks
 
 
 cdef class TimeCursor:
@@ -124,7 +116,7 @@ cdef class TimeCursor:
             number = self._valid_at_or_after(middle, high)
             if number < 0:
                 high = middle
-            elif block_max(&self._block) >= time_ns or block_prior_max(&self._block) >= time_ns:
+            elif self._block.max >= time_ns or self._block.prior_max >= time_ns:
                 found = number
                 high = middle
             else:
@@ -225,7 +217,7 @@ cdef class TimeCursor:
             if self._tail_position > position and self._tail_time <= time_ns:
                 position = self._tail_position
             return position
-        if block_prior_max(&self._block) < time_ns:
+        if self._block.prior_max < time_ns:
             while index < self._count and self._block.words[2 * index] < time_ns:
                 index += 1
             if index < self._count and self._block.words[2 * index] == time_ns:
@@ -242,12 +234,12 @@ cdef class TimeCursor:
         cdef int32_t index = 0
         if self._valid_before(self.blocks.limit) < 0:
             return self._head_position if self._head_time >= time_ns else self._tail_position
-        if block_runs_after(&self._block) > 0:
+        if self._block.runs_after > 0:
             return self._end_in_runs(time_ns)
         number = self._first_reaching(time_ns)
         if number < 0:
             return self._tail_position
-        if block_prior_max(&self._block) < time_ns:
+        if self._block.prior_max < time_ns:
             while index < self._count and self._block.words[2 * index] < time_ns:
                 index += 1
         if index == 0 and self._head_time >= time_ns:
@@ -303,7 +295,7 @@ cdef class TimeCursor:
             while behind > first:
                 number = self._valid_before(behind)
                 if number + 1 < behind and (
-                    number < first or runs < 0 or block_runs_after(&self._block) != runs
+                    number < first or runs < 0 or self._block.runs_after != runs
                 ):
                     # The clock went back within a damaged block, by an unknown amount.
                     least = INT64_MIN
@@ -311,9 +303,9 @@ cdef class TimeCursor:
                     self._suffix_min[gap - first] = least
                 if number < first:
                     break
-                least = min(least, block_min(&self._block))
+                least = min(least, self._block.min)
                 self._suffix_min[number - first] = least
-                runs = block_runs_before(&self._block)
+                runs = self._block.runs_before
                 behind = number
         return 0
 
@@ -329,7 +321,7 @@ cdef class TimeCursor:
 
     def find_end_position(self, int64_t time_ns) -> int:
         """The smallest known position with nothing from it on that was recorded before."""
-        if self._valid_before(self.blocks.limit) >= 0 and block_runs_after(&self._block) > 0:
+        if self._valid_before(self.blocks.limit) >= 0 and self._block.runs_after > 0:
             self._make_suffixes()
         return self._end_position_at(time_ns)
 
@@ -359,10 +351,10 @@ cdef class TimeCursor:
         number = self._valid_before(self.blocks.limit)
         if number < 0:
             return 0
-        return (number - self.blocks.first) * 252 + block_count(&self._block)
+        return (number - self.blocks.first) * ENTRIES_PER_BLOCK + self._block.count
 
     def steps_back(self) -> int:
         """How often the clock went back between two entries."""
         if self._valid_before(self.blocks.limit) < 0:
             return 0
-        return block_runs_after(&self._block)
+        return self._block.runs_after
