@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
@@ -72,16 +71,15 @@ class Health:
             ArchiveError: UNKNOWN_RECORDING.
             FileFormatError: the catalog is damaged.
         """
-        is_open = isinstance(folder, ArchiveFolder)
-        opened = nullcontext(folder) if is_open else ArchiveFolder(folder)  # type: ignore[arg-type]
-        with opened as archive:
-            assert isinstance(archive, ArchiveFolder)
-            recording = archive.recording(recording_id)
-            found = read_health(archive.files, archive.path, recording.descriptor)
-            spans = closed_spans(recording.descriptor, recording.end_position)
-            segments = [_health_of(span, found.by_base.get(span.base)) for span in spans]
-            has_bytes = recording.end_position > recording.start_position
+        if not isinstance(folder, ArchiveFolder):
+            with ArchiveFolder(folder) as opened:
+                return cls.open(opened, recording_id)
+        recording = folder.recording(recording_id)
+        found = read_health(folder.files, folder.path, recording.descriptor)
+        spans = closed_spans(recording.descriptor, recording.end_position)
+        segments = [_health_of(span, found.by_base.get(span.base)) for span in spans]
         states = [SegmentState[segment.state.upper()] for segment in segments]
+        has_bytes = recording.end_position > recording.start_position
         nothing = SegmentState.UNCHECKED if has_bytes else SegmentState.SOUND
         state = max(states, default=nothing).name.lower()
         return cls(recording_id, state, segments, found.problems)

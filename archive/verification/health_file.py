@@ -111,10 +111,8 @@ class HealthWriter:
         records.by_base[record.base] = record
         self._read_again()
         records.count += 1
-        if not self._is_sound or records.count > 2 * len(records.by_base) + _SUPERSEDED_MIN:
-            self._write_anew()
-            return
-        if not self._append(record):
+        is_crowded = records.count > 2 * len(records.by_base) + _SUPERSEDED_MIN
+        if not self._is_sound or is_crowded or not self._append(record):
             self._write_anew()
 
     def _append(self, record: SegmentRecord) -> bool:

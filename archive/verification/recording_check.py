@@ -167,7 +167,7 @@ class RecordingChecker:
         status = check.status
         while status == CHECK_GOES_ON:
             status = check.step()
-            with closing_view(check.passed()) as passed:
+            with check.passed() as passed:  # of memory that is used again
                 if hashed is not None:
                     hashed.update(passed)
                 length = len(passed)
@@ -186,6 +186,20 @@ class RecordingChecker:
         run = run_of(self.descriptor)
         same = before if before is not None and before.length == span.length else None
         known = None if same is None else same.fingerprint
+        state = SegmentState.SOUND
+        if finding is not None:
+            state = _STATES.get(finding.kind, SegmentState.DAMAGED)
+        elif same and known is not None and fingerprint is not None and fingerprint != known:
+            if same.run != run and (same.mtime_ns, same.inode) != stamp[1:]:
+                known = None  # truncated and extended since: these are the newer data
+            else:
+                state = SegmentState.CHANGED
+                finding = finding_of(
+                    span,
+                    Kind.CHANGED,
+                    "the segment is not what it was: fingerprint"
+                    f" {fingerprint_text(fingerprint)}, {fingerprint_text(known)} before",
+                )
         record = SegmentRecord(
             base=span.base,
             length=span.length,
@@ -196,31 +210,10 @@ class RecordingChecker:
             verified_ms=now_ms,
             position=-1 if finding is None else finding.position,
             run=run,
-            state=SegmentState.SOUND,
+            state=state,
             kind=None if finding is None else finding.kind,
         )
-        if finding is None and None not in {known, fingerprint} and known != fingerprint:
-            assert same is not None
-            assert known is not None
-            assert fingerprint is not None
-            was_written = same.run != run and (same.mtime_ns, same.inode) != stamp[1:]
-            if was_written:
-                # The recording was truncated and extended since; these are the newer data.
-                return SpanResult(replace(record, fingerprint=fingerprint), None)
-            finding = finding_of(
-                span,
-                Kind.CHANGED,
-                f"the segment is not what it was: fingerprint {fingerprint_text(fingerprint)},"
-                f" {fingerprint_text(known)} before",
-            )
-            record = replace(
-                record, state=SegmentState.CHANGED, kind=finding.kind, position=finding.position
-            )
-        elif finding is not None:
-            state = _STATES.get(finding.kind, SegmentState.DAMAGED)
-            record = replace(record, state=state)
-        explained = finding is not None and self._is_explained(span)
-        return SpanResult(record, finding, explained)
+        return SpanResult(record, finding, finding is not None and self._is_explained(span))
 
     def _is_explained(self, span: Span) -> bool:
         """Whether the archive itself has changed the recording since it was looked at."""
@@ -236,16 +229,3 @@ class RecordingChecker:
         if not now.is_active and now.stop_position < span.end:
             return True
         return run_of(now) != run_of(self.descriptor)
-
-
-class closing_view:  # noqa: N801 - a context manager
-    """Releases a view of memory that is used again."""
-
-    def __init__(self, view: memoryview) -> None:
-        self._view = view
-
-    def __enter__(self) -> memoryview:
-        return self._view
-
-    def __exit__(self, *_: object) -> None:
-        self._view.release()

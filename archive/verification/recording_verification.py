@@ -6,7 +6,7 @@ import os
 import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
@@ -66,19 +66,19 @@ def verify_recording(
         FileFormatError: the catalog is damaged.
         MissingExtraError: fingerprints are wanted, and xxhash is not installed.
     """
-    is_open = isinstance(folder, ArchiveFolder)
-    opened = nullcontext(folder) if is_open else ArchiveFolder(folder)  # type: ignore[arg-type]
-    with opened as archive:
-        assert isinstance(archive, ArchiveFolder)
-        return verify_opened(
-            archive.recording(recording_id),
-            checksum=checksum,
-            note=note,
-            fingerprints=fingerprints,
-            threads=threads,
-            progress=progress,
-            clock=clock,
-        )
+    verify = partial(
+        verify_opened,
+        checksum=checksum,
+        note=note,
+        fingerprints=fingerprints,
+        threads=threads,
+        progress=progress,
+        clock=clock,
+    )
+    if isinstance(folder, ArchiveFolder):
+        return verify(folder.recording(recording_id))
+    with ArchiveFolder(folder) as opened:
+        return verify(opened.recording(recording_id))
 
 
 def verify_opened(
