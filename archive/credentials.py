@@ -9,12 +9,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from aerolog.transport.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 HMAC_CHALLENGE_PREFIX: Final = b"aerolog-hmac-sha256:"
 HMAC_NONCE_LENGTH: Final = 32
@@ -148,31 +145,3 @@ def check_user(user: str) -> str:
             " blanks around it"
         )
     return user
-
-
-def sent_credentials(credentials: bytes | CredentialsSupplier) -> bytes:
-    """Return the credentials for a connect request, empty without any."""
-    if isinstance(credentials, bytes):
-        return credentials
-    return credentials.encoded_credentials()
-
-
-def challenge_answer(
-    credentials: bytes | CredentialsSupplier,
-    on_challenge: Callable[[bytes], bytes] | None,
-    challenge: bytes,
-    asker: str,
-) -> bytes:
-    """Return the answer to an archive or a cluster that asks for proof of identity.
-
-    Raises:
-        ConfigurationError: neither ``on_challenge`` nor a supplier of credentials can answer.
-    """
-    if not isinstance(credentials, bytes):
-        return credentials.on_challenge(challenge)
-    if on_challenge is None:
-        raise ConfigurationError(
-            f"{asker} asks for proof of identity: pass on_challenge, or a supplier of credentials,"
-            " to answer it"
-        )
-    return on_challenge(challenge)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
-from aerolog.archive.credentials import challenge_answer, sent_credentials
+from aerolog.archive.client.session_options import SessionOptions, read_options
 from aerolog.archive.protocol import defaults
-from aerolog.transport.client.options import LOG
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.known_names import STRICT
-from aerolog.transport.config.settings import Settings
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.time_units import NS_PER_S
 from aerolog.transport.uri import ChannelUri
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from aerolog.transport.config.sources import Properties
 
 REPLAY_STREAM_ID: Final = 40
-MAX_NAME_LENGTH: Final = 100
 
 _declare = Declare("aeron.archive.")
 
@@ -72,7 +69,7 @@ PROPERTIES: Final = (*_declare.table, STRICT)
 
 
 @dataclass(slots=True, kw_only=True)
-class ArchiveClientOptions:
+class ArchiveClientOptions(SessionOptions):
     """Everything that ``AeronArchive`` takes, checked (spec archive-protocol 21.1).
 
     ``of`` makes them and also reads the reference's properties.
@@ -92,6 +89,8 @@ class ArchiveClientOptions:
         on_error: called with errors that belong to no request.
         agent_invoker: called in each round of waiting, to run other agents in the same thread.
     """
+
+    _ASKER: ClassVar = "the archive"
 
     request_channel: str = REQUEST_CHANNEL.default
     request_stream_id: int = REQUEST_STREAM.default
@@ -122,37 +121,12 @@ class ArchiveClientOptions:
         Raises:
             ConfigurationError: unknown options, or values that cannot be used.
         """
-        named = {prop.keyword for prop in PROPERTIES}
-        settings = Settings(
-            PROPERTIES, properties, {key: options.pop(key) for key in list(options) if key in named}
-        )
-        settings.report(LOG.warning)
-        unknown = options.keys() - set(cls.__slots__)
-        if unknown:
-            raise ConfigurationError(f"unknown option {min(unknown)!r} for an archive client")
-        return cls(
-            request_channel=settings[REQUEST_CHANNEL],
-            request_stream_id=settings[REQUEST_STREAM],
-            response_channel=settings[RESPONSE_CHANNEL],
-            response_stream_id=settings[RESPONSE_STREAM],
-            message_timeout=settings[MESSAGE_TIMEOUT] / NS_PER_S,
-            message_retry_attempts=settings[RETRY_ATTEMPTS],
-            term_length=settings[TERM_LENGTH],
-            mtu=settings[MTU],
-            sparse=settings[TERM_SPARSE],
-            name=settings[NAME],
-            **options,
-        )
+        read = read_options(PROPERTIES, properties, options, cls.__slots__, "an archive client")
+        read["message_timeout"] /= NS_PER_S
+        return cls(**read)
 
     def __post_init__(self) -> None:
-        if len(self.name) > MAX_NAME_LENGTH:
-            raise ConfigurationError(
-                f"a client name has at most {MAX_NAME_LENGTH} characters, this one {len(self.name)}"
-            )
-        if not self.message_timeout > 0:
-            raise ConfigurationError(
-                f"message_timeout is a positive number of seconds, not {self.message_timeout!r}"
-            )
+        self._check_session()
         if self.message_retry_attempts < 1:
             raise ConfigurationError(
                 "message_retry_attempts is at least 1, not " + str(self.message_retry_attempts)
@@ -175,23 +149,6 @@ class ArchiveClientOptions:
         """The response channel, parsed."""
         assert self.response_channel is not None  # set when the options were checked
         return ChannelUri.parse(self.response_channel)
-
-    def encoded_credentials(self) -> bytes:
-        """The credentials for a connect request, empty without any."""
-        return sent_credentials(self.credentials)
-
-    def answer_challenge(self, challenge: bytes) -> bytes:
-        """The answer to an archive that asks for proof of identity.
-
-        Raises:
-            ConfigurationError: neither ``on_challenge`` nor a supplier of credentials can answer.
-        """
-        return challenge_answer(self.credentials, self.on_challenge, challenge, "the archive")
-
-    @property
-    def message_timeout_ns(self) -> int:
-        """The message timeout in nanoseconds."""
-        return round(self.message_timeout * NS_PER_S)
 
     @property
     def is_response_mode(self) -> bool:

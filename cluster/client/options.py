@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
-from aerolog.archive.credentials import challenge_answer, sent_credentials
-from aerolog.transport.client.options import LOG
+from aerolog.archive.client.session_options import SessionOptions, read_options
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.known_names import STRICT
-from aerolog.transport.config.settings import Settings
 from aerolog.transport.config.values import INT32_MAX, whole_number
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.time_units import NS_PER_S
@@ -23,10 +21,8 @@ if TYPE_CHECKING:
 
     from aerolog.archive.credentials import CredentialsSupplier
     from aerolog.cluster.protocol import NewLeaderEvent, SessionEvent
-    from aerolog.transport.config.definition import Property
     from aerolog.transport.config.sources import Properties
 
-MAX_NAME_LENGTH: Final = 100
 
 _declare = Declare("aeron.cluster.")
 
@@ -63,7 +59,7 @@ _LONGEST_INTERVAL: Final = 86_400
 
 
 @dataclass(slots=True, kw_only=True)
-class ClusterClientOptions:
+class ClusterClientOptions(SessionOptions):
     """Everything that ``AeronCluster`` takes, checked.
 
     ``of`` makes them and also reads the reference's properties.
@@ -86,6 +82,8 @@ class ClusterClientOptions:
         on_new_leader: called with each NewLeaderEvent, once the client follows it.
         on_session_event: called with SessionEvents that come after the session is open.
     """
+
+    _ASKER: ClassVar = "the cluster"
 
     ingress_channel: str
     ingress_endpoints: Mapping[int, str] | str | None = None
@@ -113,34 +111,17 @@ class ClusterClientOptions:
         Raises:
             ConfigurationError: unknown options, or values that cannot be used.
         """
-        endpoints = _endpoints_text(options.pop("ingress_endpoints", None))
-        named = {prop.keyword for prop in PROPERTIES}
-        given = {key: options.pop(key) for key in list(options) if key in named}
-        settings = Settings(PROPERTIES, properties, {**given, "ingress_endpoints": endpoints})
-        settings.report(LOG.warning)
-        unknown = options.keys() - set(cls.__slots__)
-        if unknown:
-            raise ConfigurationError(f"unknown option {min(unknown)!r} for a cluster's client")
-        return cls(
-            ingress_channel=_required(settings, INGRESS_CHANNEL),
-            ingress_endpoints=settings[INGRESS_ENDPOINTS],
-            ingress_stream_id=settings[INGRESS_STREAM],
-            egress_channel=_required(settings, EGRESS_CHANNEL),
-            egress_stream_id=settings[EGRESS_STREAM],
-            message_timeout=settings[MESSAGE_TIMEOUT] / NS_PER_S,
-            name=settings[NAME],
-            **options,
-        )
+        if "ingress_endpoints" in options:
+            options["ingress_endpoints"] = _endpoints_text(options["ingress_endpoints"])
+        read = read_options(PROPERTIES, properties, options, cls.__slots__, "a cluster's client")
+        for prop in (INGRESS_CHANNEL, EGRESS_CHANNEL):
+            if not read[prop.keyword]:
+                raise ConfigurationError(f"a cluster's client needs {prop.keyword} ({prop.name})")
+        read["message_timeout"] /= NS_PER_S
+        return cls(**read)
 
     def __post_init__(self) -> None:
-        if len(self.name) > MAX_NAME_LENGTH:
-            raise ConfigurationError(
-                f"a client name has at most {MAX_NAME_LENGTH} characters, this one {len(self.name)}"
-            )
-        if not self.message_timeout > 0:
-            raise ConfigurationError(
-                f"message_timeout is a positive number of seconds, not {self.message_timeout!r}"
-            )
+        self._check_session()
         interval = self.keepalive_interval
         if not (isinstance(interval, int | float) and 0 <= interval <= _LONGEST_INTERVAL):
             raise ConfigurationError(
@@ -178,34 +159,10 @@ class ClusterClientOptions:
             return {}
         return parse_endpoints(found) if isinstance(found, str) else dict(found)
 
-    def encoded_credentials(self) -> bytes:
-        """The credentials for a connect request, empty without any."""
-        return sent_credentials(self.credentials)
-
-    def answer_challenge(self, challenge: bytes) -> bytes:
-        """The answer to a cluster that asks for proof of identity.
-
-        Raises:
-            ConfigurationError: neither ``on_challenge`` nor a supplier of credentials can answer.
-        """
-        return challenge_answer(self.credentials, self.on_challenge, challenge, "the cluster")
-
     @property
     def keepalive_interval_ns(self) -> int:
         """The interval of signs of life in nanoseconds."""
         return round(self.keepalive_interval * NS_PER_S)
-
-    @property
-    def message_timeout_ns(self) -> int:
-        """The message timeout in nanoseconds."""
-        return round(self.message_timeout * NS_PER_S)
-
-
-def _required(settings: Settings, prop: Property[str | None]) -> str:
-    value = settings[prop]
-    if not value:
-        raise ConfigurationError(f"a cluster's client needs {prop.keyword} ({prop.name})")
-    return value
 
 
 def _endpoints_text(given: object) -> str | None:

@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerolog.archive.client.options import ArchiveClientOptions
+from aerolog.archive.client.session_options import read_options
 from aerolog.cluster.protocol import semantic_version
 from aerolog.transport.client.options import LOG, MAX_CLIENT_NAME_LENGTH
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.known_names import STRICT
-from aerolog.transport.config.settings import Settings
 from aerolog.transport.errors import ChannelUriError, ConfigurationError
 from aerolog.transport.time_units import NS_PER_S
 from aerolog.transport.uri import ChannelUri
@@ -186,15 +186,8 @@ class ServiceContainerOptions:
         Raises:
             ConfigurationError: unknown options, or values that cannot be used.
         """
-        named = {prop.keyword: prop for prop in PROPERTIES}
-        given = {key: options.pop(key) for key in list(options) if key in named}
-        settings = Settings(PROPERTIES, properties, given)
-        settings.report(_tell)
-        unknown = options.keys() - set(cls.__slots__)
-        if unknown:
-            raise ConfigurationError(f"unknown option {min(unknown)!r} for a service container")
-        read = {key: settings[prop] for key, prop in named.items() if prop is not STRICT}
-        return cls(**read, **options)
+        owner = "a service container"
+        return cls(**read_options(PROPERTIES, properties, options, cls.__slots__, owner, _tell))
 
     def __post_init__(self) -> None:
         if not 0 <= self.service_id <= MAX_SERVICE_ID:
