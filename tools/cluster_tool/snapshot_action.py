@@ -25,11 +25,11 @@ from aerolog.tools.cluster_tool.live_actions import archive_of
 from aerolog.tools.cluster_tool.raw_cluster_mark import CLUSTER_ERROR, RawClusterMark
 from aerolog.tools.cluster_tool.recording_log_actions import classic_log, no_snapshot, opened
 from aerolog.tools.connection.archive_folder import check_folder
+from aerolog.tools.recordings.recording_rows import known_recording
 from aerolog.tools.terminal.console import print_fields, print_json, print_table
 from aerolog.transport.errors import (
     AerologError,
     ArchiveError,
-    ArchiveErrorCode,
     MessageFormatError,
 )
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
@@ -92,10 +92,7 @@ def parts_of(
                 yield Part(row.payload, row.term_offset + DATA_HEADER_LENGTH, row.position)
         return
     with archive_of(folder, classic=classic) as client:
-        if client.list_recording(recording_id) is None:
-            raise ArchiveError(
-                ArchiveErrorCode.UNKNOWN_RECORDING, f"unknown recording id: {recording_id}"
-            )
+        known_recording(client, recording_id)
         for message in client.read(recording_id):
             yield Part(message.data, message.term_offset + DATA_HEADER_LENGTH, message.position)
 

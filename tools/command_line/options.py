@@ -164,6 +164,12 @@ FrameSizeOption = Annotated[
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
 ]
+RemoteOption = Annotated[
+    bool, typer.Option("--remote", help="Subscribe instead of spying (they differ for UDP).")
+]
+UntilEndOption = Annotated[
+    bool, typer.Option("--until-end", help="Stop when the publishers have ended.")
+]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SkipDamageOption = Annotated[

@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 class Watch:
     """Called in every loop of a command that waits for messages or for the archive.
 
-    It also takes in what the archive sends: an archive closes the session of a client that does
-    not read.
+    It also takes in what the archive sends, unless somebody else hears its errors: an archive
+    closes the session of a client that does not read.
     """
 
-    def __init__(self, aeron: Aeron, archive: AeronArchive | None = None) -> None:
+    def __init__(
+        self, aeron: Aeron, archive: AeronArchive | None = None, *, hears_errors: bool = True
+    ) -> None:
         self._aeron = aeron
         self._archive = archive
+        self._hears_errors = hears_errors
 
     def __call__(self) -> None:
         """Returns while all is well.
@@ -33,6 +36,7 @@ class Watch:
         if self._aeron.closed:
             raise self._aeron.close_reason or ResourceClosedError("the client is closed")
         if self._archive is not None:
-            self._archive.check_for_error()
+            if self._hears_errors:
+                self._archive.check_for_error()
             if self._archive.is_disconnected:
                 raise NotConnectedError("the archive is gone: its control stream has ended")

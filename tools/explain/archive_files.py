@@ -20,6 +20,7 @@ from aerolog.tools.explain.explanation import (
     Item,
     Row,
     Section,
+    joined,
     left_out,
     number,
     rows_of,
@@ -81,11 +82,8 @@ def catalog(data: memoryview, name: str, limit: int) -> Iterator[Section]:
             shown += 1
             yield _entry(data, at, size)
         at += size
-    remark = f"{total} entries end at offset {at}"
-    more = left_out(shown, total, "entries")
-    yield Section(
-        "Behind the entries", at, len(data) - at, [], "; ".join(r for r in (remark, more) if r)
-    )
+    remark = joined(f"{total} entries end at offset {at}", left_out(shown, total, "entries"))
+    yield Section("Behind the entries", at, len(data) - at, [], remark)
 
 
 def _entry(data: memoryview, at: int, size: int) -> Section:
@@ -164,13 +162,11 @@ def segment(data: memoryview, name: str, limit: int) -> Iterator[Section]:
         *(Row(start, 0, "stream_id", one) for one in sorted(run.streams)),
     ]
     yield Section("Segment", 0, len(data), rows)
-    remarks = [
+    remark = joined(
         f"the frames begin at offset {start}: the recording does" if start else "",
         left_out(len(run.rows), run.count, "frames"),
-    ]
-    yield Section(
-        "Frames", start, run.end - start, run.rows, "; ".join(one for one in remarks if one)
     )
+    yield Section("Frames", start, run.end - start, run.rows, remark)
     if run.problem:
         raise FileFormatError(run.problem)
 

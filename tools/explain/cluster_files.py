@@ -20,7 +20,15 @@ from aerolog.cluster.protocol.node_state_messages import (
 from aerolog.cluster.protocol.schema import NULL_POSITION
 from aerolog.tools.explain import number_notes
 from aerolog.tools.explain.archive_files import items, mark_sections
-from aerolog.tools.explain.explanation import Item, Section, left_out, number, rows_of, text_row
+from aerolog.tools.explain.explanation import (
+    Item,
+    Section,
+    joined,
+    left_out,
+    number,
+    rows_of,
+    text_row,
+)
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.protocol.fixed_layout import Field, align
 from aerolog.transport.protocol.sbe import FRAME_LENGTH_FIELDS, FRAMED_HEADER_LENGTH
@@ -66,10 +74,8 @@ def recording_log(data: memoryview, name: str, limit: int) -> Iterator[Section]:
         if entry is not None and entry.archive_endpoint:
             rows.append(text_row(data, offset + ENDPOINT_OFFSET, "archive_endpoint"))
         yield Section(title, offset, length, rows)
-    remark = f"{total} entries end at offset {end}"
-    more = left_out(shown, total, "entries")
-    rest = max(len(data) - end, 0)
-    yield Section("Behind the entries", end, rest, [], "; ".join(r for r in (remark, more) if r))
+    remark = joined(f"{total} entries end at offset {end}", left_out(shown, total, "entries"))
+    yield Section("Behind the entries", end, max(len(data) - end, 0), [], remark)
 
 
 def _entry_notes(entry: LogEntry | None) -> tuple[str, dict[str, Callable[[int], str]]]:

@@ -13,7 +13,7 @@ from aerolog.archive.verification import layout as health_layout
 from aerolog.archive.verification.layout import SegmentRecord, SegmentState
 from aerolog.tools.explain import number_notes
 from aerolog.tools.explain.archive_files import items
-from aerolog.tools.explain.explanation import Row, Section, left_out, number, rows_of
+from aerolog.tools.explain.explanation import Row, Section, joined, left_out, number, rows_of
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def time_index(data: memoryview, name: str, limit: int) -> Iterator[Section]:
         shown = ", ".join(map(str, damaged[:8])) + (" ..." if len(damaged) > 8 else "")
         blocks = f"damaged blocks of entries: {shown}" if damaged else ""
         end = f"it ends within a block, {rest} bytes of it" if rest else ""
-        raise FileFormatError("; ".join(part for part in (blocks, end) if part))
+        raise FileFormatError(joined(blocks, end))
 
 
 def _settles(data: memoryview, at: int) -> bool:

@@ -10,6 +10,7 @@ from aerolog.tools.explain.explanation import (
     Item,
     Row,
     Section,
+    joined,
     left_out,
     number,
     rows_of,
@@ -133,14 +134,8 @@ def _counters(
         rows.append(
             Row(record, METADATA_LENGTH, f"counter {counter_id}", number(data, value, "q"), note)
         )
-    remarks = [f"{total} counters", left_out(shown, total, "counters")]
-    return Section(
-        "Counters",
-        metadata[0],
-        metadata[1] + values[1],
-        rows,
-        "; ".join(one for one in remarks if one),
-    )
+    remark = joined(f"{total} counters", left_out(shown, total, "counters"))
+    return Section("Counters", metadata[0], metadata[1] + values[1], rows, remark)
 
 
 def loss(data: memoryview, name: str, limit: int) -> Iterator[Section]:
@@ -158,13 +153,11 @@ def loss(data: memoryview, name: str, limit: int) -> Iterator[Section]:
             shown += 1
             yield Section(f"Loss {total}", at, size, [*rows, channel, source])
         at += size
-    remarks = [
+    remark = joined(
         f"{total} streams lost something" if total else "no loss",
         left_out(shown, total, "entries"),
-    ]
-    yield Section(
-        "Behind the entries", at, max(len(data) - at, 0), [], "; ".join(r for r in remarks if r)
     )
+    yield Section("Behind the entries", at, max(len(data) - at, 0), [], remark)
 
 
 def cycles(data: memoryview, name: str, limit: int) -> Iterator[Section]:

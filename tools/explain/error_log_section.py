@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from aerolog.tools.explain import number_notes
-from aerolog.tools.explain.explanation import Item, Row, Section, left_out, number, rows_of
+from aerolog.tools.explain.explanation import Item, Row, Section, joined, left_out, number, rows_of
 from aerolog.transport.errors import FileFormatError
 
 _HEADER_LENGTH: Final = 24
@@ -38,5 +38,5 @@ def error_section(data: memoryview, start: int, length: int, limit: int) -> Sect
             text = str(data[at + _HEADER_LENGTH : at + size], "utf-8", "replace")
             rows.append(Row(at + _HEADER_LENGTH, size - _HEADER_LENGTH, "text", text.rstrip()))
         at += (size + 7) & ~7
-    remarks = [f"{total} distinct errors", left_out(shown, total, "errors")]
-    return Section("Error log", start, length, rows, "; ".join(r for r in remarks if r))
+    remark = joined(f"{total} distinct errors", left_out(shown, total, "errors"))
+    return Section("Error log", start, length, rows, remark)

@@ -120,6 +120,11 @@ def text_row(data: memoryview, at: int, name: str) -> Row:
     return Row(at, 4 + length, name, str(data[at + 4 : at + 4 + length], "ascii", "replace"))
 
 
+def joined(*remarks: str) -> str:
+    """Remarks as one; those that are empty are left out."""
+    return "; ".join(remark for remark in remarks if remark)
+
+
 def left_out(shown: int, total: int, what: str) -> str:
     """A remark about what a limit has left out."""
     if shown >= total:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.archive_tool.segment_names import is_term_length
 from aerolog.tools.explain import number_notes
-from aerolog.tools.explain.explanation import Item, Section, left_out, number, rows_of
+from aerolog.tools.explain.explanation import Item, Section, joined, left_out, number, rows_of
 from aerolog.tools.explain.frame_run import walk
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.logbuffer.metadata import (
@@ -75,15 +75,13 @@ def _term(data: memoryview, index: int, length: int, tail: tuple[int, int], limi
     where = f"term {term_id}, tail {min(offset, length)}, position " + str(
         count * length + min(offset, length)
     )
-    remarks = [
+    remark = joined(
         where if raw_tail else "no tail: an image's",
         f"{run.count} frames, {run.padding} of them padding" if run.count else "no frames",
         run.problem or "",
         left_out(len(run.rows), run.count, "frames"),
-    ]
-    return Section(
-        f"Term {index}", index * length, length, run.rows, "; ".join(r for r in remarks if r)
     )
+    return Section(f"Term {index}", index * length, length, run.rows, remark)
 
 
 def _all() -> list[Field]:

@@ -17,20 +17,20 @@ def time_ms(value: int) -> str:
     """A time in epoch milliseconds, as local time."""
     if value == -1:
         return "none"
-    try:
-        moment = datetime.fromtimestamp(value / 1000).astimezone()
-    except (OverflowError, OSError, ValueError):
-        return "no time"
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{value % 1000:03d}{moment:%z}"
+    return _local_time(value // 1000, f"{value % 1000:03d}")
 
 
 def time_ns(value: int) -> str:
     """A time in epoch nanoseconds, as local time to the microsecond."""
+    return _local_time(value // NS_PER_S, f"{value % NS_PER_S // 1000:06d}")
+
+
+def _local_time(seconds: int, fraction: str) -> str:
     try:
-        moment = datetime.fromtimestamp(value // NS_PER_S).astimezone()
+        moment = datetime.fromtimestamp(seconds).astimezone()
     except (OverflowError, OSError, ValueError):
         return "no time"
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{value % NS_PER_S // 1000:06d}{moment:%z}"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{fraction}{moment:%z}"
 
 
 def seconds_ns(value: int) -> str:

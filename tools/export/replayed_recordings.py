@@ -21,6 +21,7 @@ from aerolog.tools.connection.deadlines import Idle
 from aerolog.tools.connection.liveness import Watch
 from aerolog.tools.replay.replayer import Range, check_complete, range_in_archive
 from aerolog.transport.errors import TimeIndexUnavailableError
+from aerolog.transport.protocol.frames import FLAG_BEGIN, FLAG_END
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 _ROWS_MAX: Final = 10_000
 _BYTES_MAX: Final = 1 << 20
-_BEGIN: Final = 0x80
-_END: Final = 0x40
 _POLL_LIMIT: Final = 256
 
 
@@ -54,9 +53,9 @@ class Assembler:
 
     def add(self, fragment: Message) -> Message | None:
         """Takes a fragment; the message that it completes."""
-        if fragment.flags & _BEGIN:
+        if fragment.flags & FLAG_BEGIN:
             self.skipped_fragments += len(self._parts)
-            if fragment.flags & _END:
+            if fragment.flags & FLAG_END:
                 self._first, self._parts = None, []
                 return fragment
             self._first, self._parts = fragment, [fragment.payload]
@@ -68,7 +67,7 @@ class Assembler:
             return None
         self._parts.append(fragment.payload)
         self._flags |= fragment.flags
-        if not fragment.flags & _END:
+        if not fragment.flags & FLAG_END:
             return None
         payload = b"".join(self._parts)
         self._first, self._parts = None, []

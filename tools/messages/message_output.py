@@ -9,7 +9,7 @@ import select
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -40,23 +40,7 @@ FormatOption = Annotated[
 ]
 
 
-class _Row(Protocol):
-    @property
-    def position(self) -> int: ...
-    @property
-    def term_id(self) -> int: ...
-    @property
-    def term_offset(self) -> int: ...
-    @property
-    def session_id(self) -> int: ...
-    @property
-    def stream_id(self) -> int: ...
-    @property
-    def flags(self) -> int: ...
-    @property
-    def reserved_value(self) -> int: ...
-
-
+#: What JSON has of every message.
 _FIELDS = (
     "position",
     "term_id",
@@ -125,7 +109,7 @@ class MessageWriter:
             _write_all(self._out, b"".join(parts))
             self._out.flush()
 
-    def _encoder(self, form: MessageFormat) -> Callable[[_Row, bytes], bytes]:
+    def _encoder(self, form: MessageFormat) -> Callable[[Any, bytes], bytes]:
         if form is MessageFormat.TEXT:
             return _text_on_terminal if self._out.isatty() else _text
         if form is MessageFormat.HEX:
@@ -134,7 +118,7 @@ class MessageWriter:
             return lambda _, data: data
         return self._json
 
-    def _json(self, row: _Row, data: bytes) -> bytes:
+    def _json(self, row: Any, data: bytes) -> bytes:
         fields: dict[str, Any] = {name: getattr(row, name) for name in _FIELDS}
         recording = self.recording
         if recording is not None:
@@ -171,7 +155,7 @@ def _shown_time(row: Any) -> str:
     return format_time(row.time_ns // 1000 * 1000)
 
 
-def _text(_: _Row, data: bytes) -> bytes:
+def _text(_: Any, data: bytes) -> bytes:
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -179,5 +163,5 @@ def _text(_: _Row, data: bytes) -> bytes:
     return data + b"\n"
 
 
-def _text_on_terminal(row: _Row, data: bytes) -> bytes:
+def _text_on_terminal(row: Any, data: bytes) -> bytes:
     return fit(_text(row, data).decode(), lines=True).encode()

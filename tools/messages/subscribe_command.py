@@ -1,7 +1,5 @@
 """``aerolog subscribe``: print the messages of a stream."""
 
-from typing import Annotated
-
 import typer
 
 from aerolog.tools.command_line.help import command
@@ -11,6 +9,7 @@ from aerolog.tools.command_line.options import (
     DriverOptions,
     JsonOption,
     StreamArgument,
+    UntilEndOption,
     grouped,
 )
 from aerolog.tools.messages.message_output import FormatOption, MessageFormat, MessageWriter
@@ -32,9 +31,7 @@ def subscribe(
     *,
     form: FormatOption = MessageFormat.TEXT,
     count: CountOption = None,
-    until_end: Annotated[
-        bool, typer.Option("--until-end", help="Stop when the publishers have ended.")
-    ] = False,
+    until_end: UntilEndOption = False,
     as_json: JsonOption = False,
     driver: DriverOptions,
 ) -> None:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 _BATCH = 256
 
+#: The payload of a received message, and that of one with a time or of a folder.
 payload_of: Callable[[Any], bytes] = attrgetter("data")
+recorded_payload_of: Callable[[Any], bytes] = attrgetter("payload")
 
 
 def follow(

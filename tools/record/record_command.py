@@ -10,7 +10,9 @@ from aerolog.tools.command_line.options import (
     ChannelArgument,
     DurationOption,
     JsonOption,
+    RemoteOption,
     StreamArgument,
+    UntilEndOption,
     grouped,
 )
 
@@ -38,12 +40,8 @@ def record(
         int | None,
         typer.Option("--messages", metavar="N", help="Stop when N messages are recorded.", min=1),
     ] = None,
-    until_end: Annotated[
-        bool, typer.Option("--until-end", help="Stop when the publishers have ended.")
-    ] = False,
-    remote: Annotated[
-        bool, typer.Option("--remote", help="Subscribe instead of spying (they differ for UDP).")
-    ] = False,
+    until_end: UntilEndOption = False,
+    remote: RemoteOption = False,
     as_json: JsonOption = False,
     archive: ArchiveOptions,
 ) -> None:

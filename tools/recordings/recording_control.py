@@ -11,6 +11,7 @@ from aerolog.tools.command_line.options import (
     ChannelOption,
     JsonOption,
     RecordingArgument,
+    RemoteOption,
     StreamArgument,
     StreamOption,
     grouped,
@@ -77,10 +78,7 @@ def stop(
             client.stop_recording(channel, stream)
             row = {"channel": channel, "stream_id": stream}
             text = f"stopped recording {channel} stream {stream}"
-    if as_json:
-        console.print_json(row)
-    else:
-        console.say(text)
+    console.print_result(row, text, as_json=as_json)
 
 
 def _stop_recording(client: "AeronArchive", recording_id: int) -> int:
@@ -107,9 +105,7 @@ def extend(
     channel: ChannelArgument,
     stream: StreamArgument,
     *,
-    remote: Annotated[
-        bool, typer.Option("--remote", help="Subscribe instead of spying (they differ for UDP).")
-    ] = False,
+    remote: RemoteOption = False,
     auto_stop: Annotated[
         bool, typer.Option("--auto-stop", help="Stop with the first publication that ends.")
     ] = False,
@@ -130,21 +126,21 @@ def extend(
     from aerolog.tools.terminal import console
 
     location = SourceLocation.REMOTE if remote else SourceLocation.LOCAL
-    position = None
+    row: dict[str, Any] = {"recording_id": recording_id}
+    begun = ""
     with open_archive(archive) as client:
         subscription_id = client.extend_recording(
             recording_id, channel, stream, location, auto_stop=auto_stop or None
         )
+        row["subscription_id"] = subscription_id
         if wait:
-            position = wait_extended(client, client.last_correlation_id)
-    if as_json:
-        row: dict[str, Any] = {"recording_id": recording_id, "subscription_id": subscription_id}
-        console.print_json(row | ({"position": position} if wait else {}))
-    else:
-        console.say(
-            f"recording {recording_id} is extended by {channel} stream {stream} "
-            f"(subscription {subscription_id})" + (f" from position {position}" if wait else "")
-        )
+            row["position"] = wait_extended(client, client.last_correlation_id)
+            begun = f" from position {row['position']}"
+    text = (
+        f"recording {recording_id} is extended by {channel} stream {stream} "
+        f"(subscription {subscription_id}){begun}"
+    )
+    console.print_result(row, text, as_json=as_json)
 
 
 @command(
@@ -171,9 +167,8 @@ def update_channel(
     with open_archive(archive) as client:
         before = known_recording(client, recording_id).original_channel
         client.update_channel(recording_id, channel)
-    if as_json:
-        console.print_json(
-            {"recording_id": recording_id, "original_channel": channel, "before": before}
-        )
-    else:
-        console.say(f"recording {recording_id}: channel {before} -> {channel}")
+    console.print_result(
+        {"recording_id": recording_id, "original_channel": channel, "before": before},
+        f"recording {recording_id}: channel {before} -> {channel}",
+        as_json=as_json,
+    )

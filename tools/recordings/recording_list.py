@@ -17,6 +17,10 @@ from aerolog.tools.command_line.options import (
 )
 from aerolog.tools.recordings.recordings_group import app
 
+ChannelTextOption = Annotated[
+    str, typer.Option("--channel", metavar="TEXT", help="Channels that contain this text.")
+]
+
 
 @command(
     app,
@@ -30,9 +34,7 @@ from aerolog.tools.recordings.recordings_group import app
 @grouped
 def list_recordings(
     *,
-    channel: Annotated[
-        str, typer.Option("--channel", metavar="TEXT", help="Channels that contain this text.")
-    ] = "",
+    channel: ChannelTextOption = "",
     stream: StreamOption = None,
     from_id: Annotated[
         int, typer.Option("--from", metavar="ID", help="First recording id.", min=0)
@@ -126,9 +128,7 @@ def describe(
 @grouped
 def subscriptions(
     *,
-    channel: Annotated[
-        str, typer.Option("--channel", metavar="TEXT", help="Channels that contain this text.")
-    ] = "",
+    channel: ChannelTextOption = "",
     stream: StreamOption = None,
     as_json: JsonOption = False,
     archive: ArchiveOptions,

@@ -170,10 +170,11 @@ def stop_replication(
 
     with open_archive(archive) as client:
         client.stop_replication(replication_id)
-    if as_json:
-        console.print_json({"replication_id": replication_id})
-    else:
-        console.say(f"stopped replication {replication_id}")
+    console.print_result(
+        {"replication_id": replication_id},
+        f"stopped replication {replication_id}",
+        as_json=as_json,
+    )
 
 
 @dataclass(frozen=True, slots=True)

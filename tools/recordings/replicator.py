@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.client import RecordingSignal
 from aerolog.tools.connection.deadlines import Deadline, Idle, Interval
@@ -14,16 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.archive.client import AeronArchive, RecordingSignalEvent
+    from aerolog.tools.recordings.source_position import SourceEnd
 
 NO_RECORDING: Final = -1
 _ASK_EVERY_S: Final = 0.1
-
-
-class SourcePosition(Protocol):
-    """How far the recording to be replicated is, as far as anybody can tell."""
-
-    def poll(self) -> int | None:
-        """The position known last, None when there is none."""
 
 
 @dataclass(slots=True)
@@ -48,7 +42,7 @@ class Replicated:
     synced: bool = False
     merged: bool = False
     ended: bool = False
-    stopped: bool = field(default=True)
+    stopped: bool = True
 
     def row(self) -> dict[str, Any]:
         """The state as JSON."""
@@ -93,7 +87,7 @@ class Replicator:
     def run(
         self,
         on_position: Callable[[int, int | None], object],
-        source: SourcePosition | None,
+        source: SourceEnd | None,
         *,
         on_turn: Callable[[], object] | None = None,
     ) -> Replicated:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from aerolog.archive.client.replay.paced_replay import PaceControl, both, pace_lists
 from aerolog.tools.messages.message_output import MessageFormat, MessageWriter
+from aerolog.tools.messages.subscription_output import recorded_payload_of
 from aerolog.tools.replay.pace_keys import pace_keys
 from aerolog.tools.replay.timed_replay import Notes, OutputReader
 from aerolog.tools.terminal.console import print_json_line, remark, say
-from aerolog.transport.errors import NotConnectedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -82,6 +82,7 @@ def open_merge(
     """The merge that the command line asks for, and what raises when the archive is gone."""
     from aerolog.archive.client import MergedReplay
     from aerolog.tools.connection.clients import open_archive
+    from aerolog.tools.connection.liveness import Watch
 
     times = timed.times()
     with ExitStack() as stack:
@@ -91,7 +92,8 @@ def open_merge(
             place = archive_dir
         else:
             place = client = stack.enter_context(open_archive(options))
-            watch = _watch(client)
+            # Errors of replays are the merge's business.
+            watch = Watch(client.aeron, client, hears_errors=False)
         merged = MergedReplay(
             place,
             recordings,
@@ -119,7 +121,7 @@ def print_merged(
     reader = OutputReader()
     for batch in _due(merged, speed, both(reader.check, watch)):
         writer.tell_times(recordings, merged.indexed)
-        writer.write(batch, _payload)
+        writer.write(batch, recorded_payload_of)
 
 
 def _due(
@@ -202,22 +204,4 @@ def _send(publication: ExclusivePublication, batch: Iterable[TimedMessage]) -> i
     return payload_bytes
 
 
-def _payload(message: TimedMessage) -> bytes:
-    return message.payload
-
-
 def _nothing() -> None: ...
-
-
-def _watch(archive: AeronArchive) -> Callable[[], object]:
-    """Raises when driver or archive are gone; errors of replays are the merge's business."""
-    from aerolog.tools.connection.liveness import Watch
-
-    driver = Watch(archive.aeron)
-
-    def watch() -> None:
-        driver()
-        if archive.is_disconnected:
-            raise NotConnectedError("the archive is gone: its control stream has ended")
-
-    return watch

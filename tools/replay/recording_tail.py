@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.connection.deadlines import Idle, Interval
 from aerolog.tools.connection.liveness import Watch
@@ -15,7 +15,7 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aerolog.archive.client import AeronArchive, RecordingDescriptor
+    from aerolog.archive.client import AeronArchive, PersistentSubscription, RecordingDescriptor
     from aerolog.tools.messages.message_output import MessageWriter
 
 _BATCH: Final = 256
@@ -23,24 +23,6 @@ _ASK_EVERY_S: Final = 0.1
 _SPY: Final = "aeron-spy:"
 #: Source identity of what an archive has recorded on its own driver, not from the network.
 _LOCAL_SOURCE: Final = "aeron:ipc"
-
-
-class Stream(Protocol):
-    """A recording and then its live stream, as a persistent subscription gives it."""
-
-    @property
-    def is_live(self) -> bool:
-        """Whether messages come from the live stream."""
-
-    @property
-    def position(self) -> int | None:
-        """Where the next message begins, None before the first join."""
-
-    def poll_messages(self, limit: int) -> list[Any]:
-        """The messages that have come."""
-
-    def take_events(self) -> list[Any]:
-        """The events that have happened since the last call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +118,7 @@ def matching(recordings: Iterable[RecordingDescriptor], channel: str) -> list[Re
 
 def print_tail(
     archive: AeronArchive,
-    stream: Stream,
+    stream: PersistentSubscription,
     tail: Tail,
     writer: MessageWriter,
     *,
@@ -172,7 +154,7 @@ def print_tail(
         idle(len(batch))
 
 
-def _is_over(archive: AeronArchive, stream: Stream, recording_id: int) -> bool:
+def _is_over(archive: AeronArchive, stream: PersistentSubscription, recording_id: int) -> bool:
     """Whether the recording has stopped and all of it has been read."""
     stop = archive.stop_position(recording_id)
     return stop is not None and (stream.position is None or stream.position >= stop)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from aerolog.archive.client.replay.time_range import TimedRange
     from aerolog.archive.client.replay.timed_replay import TimedReplay
     from aerolog.tools.replay.replayer import Range
+
+T = TypeVar("T")
 
 app = typer.Typer(add_completion=False)
 
@@ -213,7 +215,7 @@ def _onto_channel(
         )
         session_id = image_session_id(replay_id)
         _say_replaying(wanted, target, replay_id, (start, length), as_json)
-        with _channel_bar(start, length) as on_position:
+        with _bar(start, length, quiet=False) as on_position:
             seen = wait_replayed(
                 client,
                 session_id,
@@ -232,19 +234,7 @@ def _paced_onto_channel(
     from aerolog.tools.replay.timed_replay import run_onto_channel
     from aerolog.tools.terminal.console import remark
 
-    times = wanted.timed.times()
-    with ChannelReplay(
-        client,
-        wanted.recording_id,
-        *target,
-        times.start_ns,
-        times.end_ns,
-        wanted.timed.pace,
-        position=wanted.position,
-        length=wanted.length,
-        follow=wanted.follow,
-        last_ns=times.last_ns,
-    ) as replay:
+    with wanted.made(ChannelReplay, client, wanted.recording_id, *target) as replay:
         part = replay.begin()
         for note in replay.notes:
             remark(note)
@@ -252,7 +242,7 @@ def _paced_onto_channel(
             remark(part.emptiness)
         start, length = part.start_position, part.length
         _say_replaying(wanted, target, replay.replay_session_id or 0, (start, length), as_json)
-        with _channel_bar(start, length) as on_position:
+        with _bar(start, length, quiet=False) as on_position:
             run_onto_channel(replay, target[1], on_position)
 
 
@@ -281,12 +271,6 @@ def _say_replaying(
             "length": part[1],
         }
     )
-
-
-def _channel_bar(start: int, length: int | None) -> AbstractContextManager[Callable[[int], None]]:
-    from aerolog.tools.terminal.console import position_progress
-
-    return position_progress("replaying", start, length)
 
 
 def _shares_driver(options: ArchiveOptions) -> bool:
@@ -323,10 +307,13 @@ class _Wanted:
         """The messages of an archive or of a folder, with their times."""
         from aerolog.archive.client.replay.timed_replay import TimedReplay
 
+        return self.made(TimedReplay, source, self.recording_id)
+
+    def made(self, kind: Callable[..., T], *what: object) -> T:
+        """A replay by time of that kind, of what is given and the bounds that are asked for."""
         times = self.timed.times()
-        return TimedReplay(
-            source,
-            self.recording_id,
+        return kind(
+            *what,
             times.start_ns,
             times.end_ns,
             self.timed.pace,
@@ -361,11 +348,14 @@ class _Wanted:
         )
 
 
-def _bar(start: int, length: int | None) -> AbstractContextManager[Callable[[int], None]]:
+def _bar(
+    start: int, length: int | None, *, quiet: bool | None = None
+) -> AbstractContextManager[Callable[[int], None]]:
     from aerolog.tools.terminal.console import position_progress
 
     # Messages that go to the same terminal are progress enough.
-    return position_progress("replaying", start, length, quiet=sys.stdout.isatty())
+    is_quiet = sys.stdout.isatty() if quiet is None else quiet
+    return position_progress("replaying", start, length, quiet=is_quiet)
 
 
 def _timed_bar(part: "TimedRange") -> AbstractContextManager[Callable[[int], None]]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.connection.deadlines import Deadline, Idle
 from aerolog.tools.connection.liveness import Watch
-from aerolog.tools.messages.subscription_output import follow
+from aerolog.tools.messages.subscription_output import follow, recorded_payload_of
 from aerolog.tools.recordings.recording_rows import known_recording
 from aerolog.transport.errors import AeronTimeoutError, ConfigurationError
 
@@ -172,12 +171,11 @@ def print_folder(
     Raises:
         ConfigurationError: no message begins at the position.
     """
-    payload = attrgetter("payload")
     try:
         for batch in _batched(
             recording.messages(from_position=part.start, until_position=part.end)
         ):
-            writer.write(batch, payload)
+            writer.write(batch, recorded_payload_of)
             on_position(batch[-1].position)
     except ValueError as error:
         raise ConfigurationError(str(error)) from error

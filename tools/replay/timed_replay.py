@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from aerolog.tools.connection.liveness import Watch
+from aerolog.tools.messages.subscription_output import recorded_payload_of
 from aerolog.tools.replay.pace_keys import pace_keys
 from aerolog.tools.replay.replayer import ReplayPosition, wait_replayed
 from aerolog.tools.terminal.console import remark
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from aerolog.archive.client.replay.channel_replay import ChannelReplay
     from aerolog.archive.client.replay.time_range import TimedRange
-    from aerolog.archive.client.replay.timed_message import TimedMessage
     from aerolog.archive.client.replay.timed_replay import TimedReplay
     from aerolog.tools.messages.message_output import MessageWriter
 
@@ -64,7 +64,7 @@ def print_timed(
                     told(replay.notes)
                 if bar is not None:
                     on_position = stack.enter_context(bar(replay.range))
-            writer.write(batch, _payload)
+            writer.write(batch, recorded_payload_of)
             is_empty = False
             if on_position is not None:
                 on_position(batch[-1].position)
@@ -103,10 +103,6 @@ def run_onto_channel(
     with pace_keys(replay):
         if replay.run(look):
             wait_replayed(archive, session_id, stream_id, on_position, on_unseen=lambda: 0.0)
-
-
-def _payload(message: TimedMessage) -> bytes:
-    return message.payload
 
 
 class Notes:

@@ -9,7 +9,7 @@ from aerolog.tools.connection.deadlines import Deadline
 from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.reference_conventions import ILLEGAL_STATE, open_view, uncaught
 from aerolog.tools.terminal.confirmation import Plan, ask, check_can_ask, show_dry_run
-from aerolog.tools.terminal.console import print_fields, print_json, remark, say
+from aerolog.tools.terminal.console import print_fields, print_json, print_result, remark, say
 from aerolog.tools.terminal.terminal_text import write_exact
 from aerolog.tools.views import counter_keys
 from aerolog.tools.views.driver_view import DriverView
@@ -83,10 +83,7 @@ def show(aeron_dir: str | None, *, as_json: bool) -> None:
 def show_pid(aeron_dir: str | None, *, as_json: bool) -> None:
     """Prints the process id alone."""
     with DriverView.open(aeron_dir) as view:
-        if as_json:
-            print_json({"pid": view.pid})
-        else:
-            say(str(view.pid))
+        print_result({"pid": view.pid}, str(view.pid), as_json=as_json)
 
 
 def ask_and_terminate(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from aerolog.tools.terminal.terminal_text import fit, fit_json
 
@@ -21,8 +21,11 @@ _PIPE_WIDTH = 4096
 _ROWS_FOLDED = 1000
 
 
-class Progress(Protocol):
-    """The bar of a long command, which says how much is done and, once known, of how much."""
+class Progress:
+    """The bar of a long command, which says how much is done and, once known, of how much.
+
+    This one shows nothing.
+    """
 
     def update(self, completed: float, total: float | None = None) -> None:
         """Sets how much is done and, where that is known now, how much there is."""
@@ -107,6 +110,14 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
+def print_result(row: Any, text: str, *, as_json: bool) -> None:
+    """What a command has done: a JSON document, or a line to stdout."""
+    if as_json:
+        print_json(row)
+    else:
+        say(text)
+
+
 def remark(text: str) -> None:
     """A line to stderr."""
     sys.stderr.write(fit(text, lines=True) + "\n")
@@ -132,7 +143,7 @@ def progress(
         total_follows: ``update`` may tell how much there is.
     """
     if quiet or not sys.stderr.isatty():
-        yield _NoProgress()
+        yield Progress()
         return
     from rich import progress as bars
     from rich.console import Console
@@ -162,12 +173,7 @@ def transfer_progress(description: str) -> AbstractContextManager[Progress]:
     return progress(description, None, bytes_=True, total_follows=True)
 
 
-class _NoProgress:
-    def update(self, completed: float, total: float | None = None) -> None:
-        pass
-
-
-class _BarProgress:
+class _BarProgress(Progress):
     def __init__(self, bar: Any, task: Any) -> None:
         self._bar = bar
         self._task = task
