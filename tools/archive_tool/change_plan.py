@@ -34,8 +34,6 @@ class TablePlan(Plan):
     """What a command would do, with a table of what is concerned.
 
     Attributes:
-        columns: the columns of the table.
-        rows: the rows of the table.
         right: columns of numbers.
         caution: what else to know before it is done.
     """

@@ -34,7 +34,6 @@ class LastFrame:
 
     Attributes:
         end: the offset behind the last frame, which may be behind the file's end.
-        offset: the offset of the last frame.
         length: the length of the last frame, aligned; 0 when there is none.
         chunk: the offset of the read in which the last frame begins.
         limit: the end of the file, or of what a recording may have of it.

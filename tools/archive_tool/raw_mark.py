@@ -40,7 +40,6 @@ class RawMark:
 
     Attributes:
         HEADER: the message at its start.
-        NAME: name of the file.
         MAJOR: the major version that is understood.
         path: the path of the file, relative where the folder was given so.
         base: the offset at which the fields begin.

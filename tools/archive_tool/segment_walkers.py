@@ -53,7 +53,6 @@ class Walked:
 
     Attributes:
         status: how it ended; None when the file could not be read.
-        walk: the walk.
         last: the last frame.
         is_verified: whether the last frame was written whole; of walks that ended well.
         error: why the file could not be read.

@@ -55,7 +55,6 @@ class Cut:
 
     Attributes:
         path: the path of the segment.
-        offset: the offset of the frame.
         length: the length of the file, which stays the same.
         position: the position of the frame in the stream.
     """

@@ -81,9 +81,7 @@ class RunningNode(Resource):
         timeout_s: how long the module is given for an answer, seconds.
 
     Attributes:
-        header: of the mark file.
         timeout_s: as given.
-        aeron: the client.
 
     Raises:
         DriverTimeoutError: no driver runs in the directory that the mark file names.

@@ -195,7 +195,6 @@ class RecordingSnapshot:
     """A recording in the catalog with its files.
 
     Attributes:
-        descriptor: the descriptor in the catalog.
         state: the stored state: 0 INVALID, 1 VALID, 2 DELETED.
         segments: files that are there, by position.
         damages: what was found in them.
@@ -263,7 +262,6 @@ class ArchiveSnapshot:
     """An archive's folder at one moment.
 
     Attributes:
-        archive_dir: the folder.
         mark: the mark file, None when there is none or it cannot be read.
         mark_fault: why it cannot be read.
         recordings: the recordings in the catalog, in any state.
@@ -327,7 +325,6 @@ class ClusterSnapshot:
     """The folder of a cluster's node at one moment.
 
     Attributes:
-        cluster_dir: the folder.
         marks: the mark files that can be read: the module's first, then those of services.
         mark_faults: why others cannot be read, by the file's name.
         entries: the entries of recording.log, in the order of terms and positions.
@@ -387,7 +384,6 @@ class SystemSnapshot:
         archive_is_damaged: whether that is because they are damaged.
         cluster: the folder of a cluster's node, None when there is none to look at.
         cluster_fault: why it cannot be looked at.
-        host: the machine.
     """
 
     now_ms: int

@@ -16,7 +16,6 @@ class Row(NamedTuple):
     """A value in a file.
 
     Attributes:
-        offset: the offset in the file.
         size: bytes that it takes.
         name: the name of the field, or of the record.
         value: a number or a text.
@@ -35,8 +34,6 @@ class Section:
     """A part of a file.
 
     Attributes:
-        title: what it is.
-        offset: the offset in the file.
         length: bytes.
         rows: what stands there.
         remark: what the rows do not show.
@@ -54,7 +51,6 @@ class Explanation:
     """All about a file.
 
     Attributes:
-        path: the path of the file.
         kind: what it is, in a word.
         meaning: what it is, in a sentence.
         size: bytes.

@@ -35,7 +35,6 @@ class Range:
     """The part of a recording to replay.
 
     Attributes:
-        descriptor: the descriptor of the recording.
         start: position of the first frame.
         end: position after the last one, None to follow a live recording.
         ends_with_recording: whether that is the end of what is recorded.

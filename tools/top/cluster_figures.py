@@ -50,7 +50,6 @@ class ClusterFigures:
     """A cluster's node as it is now.
 
     Attributes:
-        cluster_id: its id.
         values: the module's counters by type.
         module: the figures of the consensus module.
         services: those of the services, by id.

@@ -58,7 +58,6 @@ class RecordingView:
     """A recording of the catalog and its files.
 
     Attributes:
-        descriptor: the descriptor in the catalog.
         state: the state of the entry: one of RecordingState, or another number in a damaged entry.
         checksum: the checksum of the entry, 0 where none is configured.
         segments: files that are there, by position.
@@ -158,7 +157,6 @@ class ArchiveView(Resource):
     """An archive's folder, open for looking. A context manager.
 
     Attributes:
-        archive_dir: the folder.
         clock: tells the time, of which the archive's signs of life have an age.
         mark: the mark file's fields when it was opened, None when it cannot be read.
         mark_fault: why not, None when it can.

@@ -102,12 +102,9 @@ class Subscriber:
     """A subscription's position in one image, or in a publication of this driver.
 
     Attributes:
-        registration_id: the registration id of the subscription.
         client_id: who subscribes.
         reference_id: registration id of the image or publication it reads.
-        channel: the channel of the subscription.
         position: consumed up to.
-        counter_id: the id of the position counter.
         client_name: the name that the client gave itself, empty without one.
         recording_id: what an archive records with it, None when it is no archive's.
     """
@@ -153,8 +150,6 @@ class StreamView:
         sender: None for IPC and when another driver has it.
         receivers: images in this driver.
         subscribers: the subscribers by position, the slowest first.
-        recordings: the recordings of the stream.
-        counter_ids: the ids of all its counters.
     """
 
     session_id: int
