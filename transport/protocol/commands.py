@@ -4,54 +4,58 @@ Each command is a frozen dataclass whose ``TYPE_ID`` is the record type in the t
 buffer. ``encode_command`` gives the bytes of the message, ``decode_command`` reads hostile ones.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Final
 
 from aerolog.transport.errors import ControlProtocolError, ErrorCode
 from aerolog.transport.protocol.layout import (
+    I32,
+    I64,
+    DriverMessage,
     Field,
     FieldError,
     FieldKind,
-    Layout,
+    Text,
     decode,
     encode,
     fixed_length,
+    message_type,
 )
 
 REVOKE_FLAG = 1
 NULL_VALUE = -1
 
+Channel = Annotated[str, Field(FieldKind.STRING, what="channel")]
+Key = Annotated[bytes, Field(FieldKind.BYTES, what="key")]
+Label = Annotated[str, Field(FieldKind.STRING, align=4, what="label")]
+
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class Command(DriverMessage):
     """Base of all commands: the ids of the client and of the command, which come first in each."""
 
-    TYPE_ID: ClassVar[int] = 0
-
-    client_id: int
-    correlation_id: int
+    client_id: I64
+    correlation_id: I64
 
 
-@dataclass(frozen=True, slots=True)
+#: The commands by their type.
+COMMANDS: Final[dict[int, type[Command]]] = {}
+
+
+@message_type(COMMANDS, 0x01)
 class AddPublication(Command):
     """Answered by PublicationReady."""
 
-    TYPE_ID: ClassVar[int] = 0x01
-
-    stream_id: int
-    channel: str
+    stream_id: I32
+    channel: Channel
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x02)
 class RemovePublication(Command):
     """Answered by OperationSuccess; ``registration_id`` is the add command's correlation id."""
 
-    TYPE_ID: ClassVar[int] = 0x02
-
-    registration_id: int
-    flags: int = 0
+    registration_id: I64
+    flags: Annotated[int, Field(FieldKind.I64, optional=True)] = 0
 
     @property
     def revoke(self) -> bool:
@@ -59,214 +63,138 @@ class RemovePublication(Command):
         return self.flags & REVOKE_FLAG != 0
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x03)
 class AddExclusivePublication(Command):
     """Answered by ExclusivePublicationReady."""
 
-    TYPE_ID: ClassVar[int] = 0x03
-
-    stream_id: int
-    channel: str
+    stream_id: I32
+    channel: Channel
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x04)
 class AddSubscription(Command):
     """Answered by SubscriptionReady, then AvailableImage for each match there is."""
 
-    TYPE_ID: ClassVar[int] = 0x04
-
-    stream_id: int
-    channel: str
-    registration_correlation_id: int = NULL_VALUE
+    stream_id: I32
+    channel: Channel
+    registration_correlation_id: I64 = NULL_VALUE
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x05)
 class RemoveSubscription(Command):
     """Answered by OperationSuccess."""
 
-    TYPE_ID: ClassVar[int] = 0x05
-
-    registration_id: int
+    registration_id: I64
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x06)
 class ClientKeepalive(Command):
     """Not answered."""
 
-    TYPE_ID: ClassVar[int] = 0x06
 
-
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x07)
 class AddDestination(Command):
     """``registration_id`` is the publication's, that of its first adder."""
 
-    TYPE_ID: ClassVar[int] = 0x07
-
-    registration_id: int
-    channel: str
+    registration_id: I64
+    channel: Channel
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x08)
 class RemoveDestination(Command):
     """``registration_id`` is the publication's, that of its first adder."""
 
-    TYPE_ID: ClassVar[int] = 0x08
-
-    registration_id: int
-    channel: str
+    registration_id: I64
+    channel: Channel
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x09)
 class AddCounter(Command):
     """Answered by CounterReady."""
 
-    TYPE_ID: ClassVar[int] = 0x09
-
-    type_id: int
-    key: bytes
-    label: str
+    type_id: I32
+    key: Key
+    label: Label
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x0A)
 class RemoveCounter(Command):
     """Answered by OperationSuccess, then UnavailableCounter."""
 
-    TYPE_ID: ClassVar[int] = 0x0A
-
-    registration_id: int
+    registration_id: I64
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x0B)
 class ClientClose(Command):
     """Not answered."""
 
-    TYPE_ID: ClassVar[int] = 0x0B
 
-
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x0C)
 class AddReceiveDestination(Command):
     """``registration_id`` is the subscription's."""
 
-    TYPE_ID: ClassVar[int] = 0x0C
-
-    registration_id: int
-    channel: str
+    registration_id: I64
+    channel: Channel
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x0D)
 class RemoveReceiveDestination(Command):
     """``registration_id`` is the subscription's."""
 
-    TYPE_ID: ClassVar[int] = 0x0D
-
-    registration_id: int
-    channel: str
+    registration_id: I64
+    channel: Channel
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x0E)
 class TerminateDriver(Command):
     """Not answered."""
 
-    TYPE_ID: ClassVar[int] = 0x0E
-
-    token: bytes = b""
+    token: Annotated[bytes, Field(FieldKind.BYTES, what="token buffer")] = b""
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x0F)
 class AddStaticCounter(Command):
     """Answered by StaticCounter; ``registration_id`` is the caller's choice."""
 
-    TYPE_ID: ClassVar[int] = 0x0F
-
-    registration_id: int
-    type_id: int
-    key: bytes
-    label: str
+    registration_id: I64
+    type_id: I32
+    key: Key
+    label: Label
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x10)
 class RejectImage(Command):
     """Answered by OperationSuccess."""
 
-    TYPE_ID: ClassVar[int] = 0x10
-
-    image_correlation_id: int
-    position: int
-    reason: str
+    image_correlation_id: I64
+    position: I64
+    reason: Text
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x11)
 class RemoveDestinationById(Command):
     """``registration_id`` is the publication's, that of its first adder."""
 
-    TYPE_ID: ClassVar[int] = 0x11
-
-    registration_id: int
-    destination_registration_id: int
+    registration_id: I64
+    destination_registration_id: I64
 
 
-@dataclass(frozen=True, slots=True)
+@message_type(COMMANDS, 0x12)
 class GetNextAvailableSessionId(Command):
     """Answered by NextAvailableSessionId."""
 
-    TYPE_ID: ClassVar[int] = 0x12
-
-    stream_id: int
+    stream_id: I32
 
 
-_PREFIX: Layout = (Field("client_id", FieldKind.I64), Field("correlation_id", FieldKind.I64))
-_STREAM = Field("stream_id", FieldKind.I32)
-_CHANNEL = Field("channel", FieldKind.STRING, what="channel")
-_REGISTRATION = Field("registration_id", FieldKind.I64)
-_COUNTER: Layout = (
-    Field("type_id", FieldKind.I32),
-    Field("key", FieldKind.BYTES, what="key"),
-    Field("label", FieldKind.STRING, align=4, what="label"),
-)
-_DESTINATION: Layout = (*_PREFIX, _REGISTRATION, _CHANNEL)
+# On the wire, unlike here, the last member stands before the stream.
+AddSubscription.LAYOUT = tuple(AddSubscription.LAYOUT[index] for index in (0, 1, 4, 2, 3))
 
-LAYOUTS: dict[type[Command], Layout] = {
-    AddPublication: (*_PREFIX, _STREAM, _CHANNEL),
-    RemovePublication: (*_PREFIX, _REGISTRATION, Field("flags", FieldKind.I64, optional=True)),
-    AddExclusivePublication: (*_PREFIX, _STREAM, _CHANNEL),
-    AddSubscription: (
-        *_PREFIX,
-        Field("registration_correlation_id", FieldKind.I64),
-        _STREAM,
-        _CHANNEL,
-    ),
-    RemoveSubscription: (*_PREFIX, _REGISTRATION),
-    ClientKeepalive: _PREFIX,
-    AddDestination: _DESTINATION,
-    RemoveDestination: _DESTINATION,
-    AddCounter: (*_PREFIX, *_COUNTER),
-    RemoveCounter: (*_PREFIX, _REGISTRATION),
-    ClientClose: _PREFIX,
-    AddReceiveDestination: _DESTINATION,
-    RemoveReceiveDestination: _DESTINATION,
-    TerminateDriver: (*_PREFIX, Field("token", FieldKind.BYTES, what="token buffer")),
-    AddStaticCounter: (*_PREFIX, _REGISTRATION, *_COUNTER),
-    RejectImage: (
-        *_PREFIX,
-        Field("image_correlation_id", FieldKind.I64),
-        Field("position", FieldKind.I64),
-        Field("reason", FieldKind.STRING),
-    ),
-    RemoveDestinationById: (
-        *_PREFIX,
-        _REGISTRATION,
-        Field("destination_registration_id", FieldKind.I64),
-    ),
-    GetNextAvailableSessionId: (*_PREFIX, _STREAM),
-}
-
-COMMANDS: dict[int, type[Command]] = {command.TYPE_ID: command for command in LAYOUTS}
-_MIN_LENGTHS = {command: fixed_length(layout) for command, layout in LAYOUTS.items()}
+_MIN_LENGTHS: Final = {command: fixed_length(command.LAYOUT) for command in COMMANDS.values()}
 
 
 def encode_command(command: Command) -> bytes:
     """The message of a command; its record type is ``command.TYPE_ID``."""
-    return encode(LAYOUTS[type(command)], command)
+    return encode(command)
 
 
 def decode_command(type_id: int, data: bytes) -> Command:
@@ -283,7 +211,7 @@ def decode_command(type_id: int, data: bytes) -> Command:
     if len(data) < _MIN_LENGTHS[command]:
         raise _malformed(f"command={type_id} too short: length={len(data)}")
     try:
-        values = decode(LAYOUTS[command], data)
+        values = decode(command.LAYOUT, data)
     except FieldError as error:
         raise _misfit(type_id, len(data), error) from None
     return command(**values)  # type: ignore[arg-type]  # the table names each member and its kind

@@ -1,14 +1,25 @@
 """Description and coding of the packed little-endian messages between client and driver.
 
-A message is a dataclass with a table of fields: one Field for each member, in wire order. Only the
-fields for which the table says so are aligned (spec cnc-and-commands 8). Control path; any thread.
+A message is a frozen dataclass whose annotations are its layout: a Field for each member, in wire
+order. Only the fields that say so are aligned (spec cnc-and-commands 8). Control path; any thread.
 """
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import Enum
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    ClassVar,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class FieldKind(Enum):
@@ -28,20 +39,62 @@ class Field:
     """One member of a message.
 
     Attributes:
-        name: name of the dataclass member.
+        name: name of the dataclass member; empty in the member's annotation.
         align: the count word of a string or of bytes starts at the next multiple of this.
         optional: whether the message may end before the field, which is then 0.
         what: the word for the field in an error message.
     """
 
-    name: str
     kind: FieldKind
     align: int = 1
     optional: bool = False
     what: str = ""
+    name: str = ""
 
 
 Layout = tuple[Field, ...]
+
+I16 = Annotated[int, Field(FieldKind.I16)]
+U16 = Annotated[int, Field(FieldKind.U16)]
+I32 = Annotated[int, Field(FieldKind.I32)]
+I64 = Annotated[int, Field(FieldKind.I64)]
+Text = Annotated[str, Field(FieldKind.STRING)]
+
+
+@dataclass(frozen=True, slots=True)
+class DriverMessage:
+    """Base of the messages between client and driver.
+
+    Attributes:
+        TYPE_ID: the type of the record that holds the message.
+        LAYOUT: the fields in wire order.
+    """
+
+    TYPE_ID: ClassVar[int] = 0
+    LAYOUT: ClassVar[Layout] = ()
+
+
+M = TypeVar("M", bound=DriverMessage)
+
+
+@dataclass_transform(frozen_default=True)
+def message_type(table: dict[int, type[M]], type_id: int) -> Callable[[type[M]], type[M]]:
+    """Class decorator: makes a message of the annotations, and adds it to a table by its type.
+
+    The annotations are objects, not texts, so that nothing has to be evaluated at each start.
+    """
+
+    def decorate(described: type[M]) -> type[M]:
+        made = dataclass(frozen=True, slots=True)(described)
+        made.TYPE_ID = type_id
+        made.LAYOUT = tuple(
+            replace(get_args(member.type)[1], name=member.name) for member in fields(made)
+        )
+        table[type_id] = made
+        return made
+
+    return decorate
+
 
 _SIZES = {
     FieldKind.I16: 2,
@@ -88,10 +141,10 @@ def fixed_length(layout: Layout) -> int:
     return offset
 
 
-def encode(layout: Layout, message: object) -> bytes:
-    """Encode a message whose members the layout names."""
+def encode(message: DriverMessage) -> bytes:
+    """Encode a message."""
     out = bytearray()
-    for field in layout:
+    for field in message.LAYOUT:
         out += bytes(-len(out) % field.align)
         value = getattr(message, field.name)
         if field.kind in _CODECS:

@@ -26,23 +26,23 @@ VALUES = {
 }
 
 
-def messages(layouts):
-    """Messages of any type, built from the tables."""
+def messages(table):
+    """Messages of any type, built from their layouts."""
     return st.one_of(
         *(
-            st.builds(message, **{field.name: VALUES[field.kind] for field in layout})
-            for message, layout in layouts.items()
+            st.builds(message, **{field.name: VALUES[field.kind] for field in message.LAYOUT})
+            for message in table.values()
         )
     )
 
 
-@pytest.mark.parametrize("layouts", [commands.LAYOUTS, responses.LAYOUTS])
-def test_tables_name_every_member(layouts):
-    for message, layout in layouts.items():
-        assert {field.name for field in layout} == {field.name for field in fields(message)}
+@pytest.mark.parametrize("table", [commands.COMMANDS, responses.RESPONSES])
+def test_tables_name_every_member(table):
+    for message in table.values():
+        assert {field.name for field in message.LAYOUT} == {field.name for field in fields(message)}
 
 
-@given(messages(commands.LAYOUTS), st.binary(max_size=8))
+@given(messages(commands.COMMANDS), st.binary(max_size=8))
 def test_commands_survive_their_bytes(command, behind):
     if isinstance(command, commands.RemovePublication):
         behind = b""
@@ -50,7 +50,7 @@ def test_commands_survive_their_bytes(command, behind):
     assert commands.decode_command(command.TYPE_ID, data) == command
 
 
-@given(messages(responses.LAYOUTS), st.binary(max_size=8))
+@given(messages(responses.RESPONSES), st.binary(max_size=8))
 def test_responses_survive_their_bytes(response, behind):
     data = responses.encode_response(response) + behind
     assert responses.decode_response(response.TYPE_ID, data) == response
@@ -89,7 +89,7 @@ def test_any_bytes_are_a_response_or_are_refused(type_id, data):
         assert type_id == found.TYPE_ID
 
 
-@given(messages(commands.LAYOUTS), st.integers(0, 400), st.binary(min_size=1, max_size=4))
+@given(messages(commands.COMMANDS), st.integers(0, 400), st.binary(min_size=1, max_size=4))
 def test_damaged_commands_are_read_or_refused(command, at, damage):
     data = bytearray(commands.encode_command(command))
     at %= len(data)
