@@ -117,10 +117,6 @@ class CatalogTable(LazyDataset):
             )
         )
 
-    def answers(self, bounds: ColumnBounds) -> bool:
-        """Whether ``read`` returns just the matching rows; nullable columns may prevent that."""
-        return bounds.exact and not bounds.columns
-
     def read(
         self, columns: Sequence[str], bounds: ColumnBounds, **options: int
     ) -> Iterator[pa.RecordBatch]:

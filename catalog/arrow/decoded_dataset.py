@@ -65,10 +65,6 @@ class DecodedDataset(LazyDataset):
         """The decoder, whose schema is known."""
         return self._decoder
 
-    def answers(self, bounds: ColumnBounds) -> bool:
-        """Whether a read within bounds returns just the rows that they select: without any."""
-        return bounds.exact and not bounds.columns
-
     def read(
         self, columns: Sequence[str], bounds: ColumnBounds, **options: int
     ) -> Iterator[pa.RecordBatch]:

@@ -1,8 +1,8 @@
 """Arrow datasets whose rows are made on demand.
 
 DuckDB, Polars and others take a ``pyarrow.dataset.Dataset`` and tell its scanner which columns and
-rows they want. ``LazyDataset`` is such a dataset; a subclass implements two methods, ``read`` and
-``answers``.
+rows they want. ``LazyDataset`` is such a dataset; a subclass implements ``read``, and ``answers``
+when its reads apply bounds exactly.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class LazyScanner:
 
 
 class LazyDataset(_dataset.FileSystemDataset):  # type: ignore[misc, name-defined]
-    """A dataset whose rows come from ``read``, which subclasses implement with ``answers``."""
+    """A dataset whose rows come from ``read``, which subclasses implement."""
 
     def __new__(cls, *_args: object, **_options: object) -> Self:
         """Create the dataset without the arguments, which Arrow's class would reject."""
@@ -136,9 +136,13 @@ class LazyDataset(_dataset.FileSystemDataset):  # type: ignore[misc, name-define
             options: options of the subclass.
         """
 
-    @abstractmethod
     def answers(self, bounds: ColumnBounds) -> bool:
-        """Whether ``read`` returns all rows that the bounds' filter selects, and no others."""
+        """Whether ``read`` returns all rows that the bounds' filter selects, and no others.
+
+        Without bounds it does. With some it may not, as it applies none of them or as a column may
+        be null.
+        """
+        return bounds.exact and not bounds.columns
 
     def scanner(
         self,

@@ -7,6 +7,7 @@ understood gives no bounds, so that every filter is answered correctly, some mer
 
 from __future__ import annotations
 
+import operator
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow.compute as pc
 
@@ -34,7 +35,17 @@ _IS_IN = re.compile(
 # DuckDB tests whether a value is null first.
 _IF_VALID = re.compile(r"if_else\(is_valid\((\w+)\), (.*), null\[bool\]\)", re.DOTALL)
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_OPERATORS = ("==", "=", "!=", "<", "<=", ">", ">=", "in", "not in")
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda column, values: column.isin(list(values)),
+    "not in": lambda column, values: ~column.isin(list(values)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,26 +158,15 @@ def as_expression(
 
 def _compared(compute: Any, comparison: tuple[str, str, Any]) -> Any:
     try:
-        name, operator, value = comparison
+        name, sign, value = comparison
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"not a comparison: {comparison!r}; write (column, operator, value)"
         ) from error
     column = compute.field(name)
-    made = {
-        "==": lambda: column == value,
-        "=": lambda: column == value,
-        "!=": lambda: column != value,
-        "<": lambda: column < value,
-        "<=": lambda: column <= value,
-        ">": lambda: column > value,
-        ">=": lambda: column >= value,
-        "in": lambda: column.isin(list(value)),
-        "not in": lambda: ~column.isin(list(value)),
-    }
-    if operator not in made:
-        raise ValueError(f"no such operator: {operator!r}; there are {', '.join(_OPERATORS)}")
-    return made[operator]()
+    if sign not in _OPERATORS:
+        raise ValueError(f"no such operator: {sign!r}; there are {', '.join(_OPERATORS)}")
+    return _OPERATORS[sign](column, value)
 
 
 def _parsed(text: str) -> ColumnBounds:
@@ -195,7 +195,7 @@ def _atom(text: str) -> ColumnBounds:
     return ColumnBounds()
 
 
-def _compared_bound(name: str, operator: str, value: int) -> ColumnBounds:
+def _compared_bound(name: str, sign: str, value: int) -> ColumnBounds:
     bound = {
         "==": Bound.of([value]),
         "!=": Bound(without=frozenset([value])),
@@ -203,11 +203,11 @@ def _compared_bound(name: str, operator: str, value: int) -> ColumnBounds:
         "<=": Bound(high=value),
         ">": Bound(low=value + 1),
         ">=": Bound(low=value),
-    }[operator]
+    }[sign]
     return ColumnBounds({name: bound}, exact=True)
 
 
-def _moment_bound(name: str, operator: str, seconds: str, fraction: str | None) -> ColumnBounds:
+def _moment_bound(name: str, sign: str, seconds: str, fraction: str | None) -> ColumnBounds:
     try:
         moment = datetime.strptime(f"{seconds}+0000", "%Y-%m-%d %H:%M:%S%z")
     except ValueError:  # datetime has no year 0
@@ -221,7 +221,7 @@ def _moment_bound(name: str, operator: str, seconds: str, fraction: str | None) 
         "<=": Bound(high=before),
         ">": Bound(low=before + 1),
         ">=": Bound(low=at),
-    }[operator]
+    }[sign]
     return ColumnBounds({name: bound}, exact=True)
 
 

@@ -24,11 +24,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pyarrow as pa
 
     from aerolog.archive.format.archive_folder import Recording
@@ -65,15 +67,22 @@ def arrow_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> pa.Schema:
         MissingExtraError: Arrow is not installed.
         ValueError: a column does not exist.
     """
-    pyarrow = require("pyarrow", "reading recordings as Arrow data")
     unknown = [name for name in columns if name not in COLUMN_NAMES]
     if unknown:
         raise ValueError(f"no such column: {unknown[0]}; there are {', '.join(COLUMN_NAMES)}")
+    return schema_of(column for column in COLUMNS if column[0] in columns)
+
+
+def schema_of(columns: Iterable[tuple[str, str, bool]]) -> pa.Schema:
+    """The Arrow schema of columns in the form of ``COLUMNS``."""
+    pyarrow = require("pyarrow", "reading recordings as Arrow data")
+    times = pyarrow.timestamp("us", tz="UTC")
     return pyarrow.schema(
         [
-            pyarrow.field(name, _arrow_type(pyarrow, kind), nullable=nullable)
-            for name, kind, nullable in COLUMNS
-            if name in columns
+            pyarrow.field(
+                name, times if kind == "timestamp" else getattr(pyarrow, kind)(), nullable=nullable
+            )
+            for name, kind, nullable in columns
         ]
     )
 
@@ -90,7 +99,3 @@ def recording_metadata(
         METADATA_FROM_POSITION: str(from_position).encode(),
         METADATA_UNTIL_POSITION: str(until_position).encode(),
     }
-
-
-def _arrow_type(pyarrow: Any, kind: str) -> Any:
-    return pyarrow.timestamp("us", tz="UTC") if kind == "timestamp" else getattr(pyarrow, kind)()

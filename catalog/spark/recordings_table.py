@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from aerolog.catalog.arrow.schema import schema_of
 from aerolog.catalog.extras import require
 from aerolog.catalog.locations import open_place, without_secrets
 from aerolog.catalog.spark.partitions import chosen
@@ -35,16 +36,7 @@ _COLUMNS = (
 
 def recordings_schema() -> pa.Schema:
     """The Arrow schema of the table."""
-    pyarrow = require("pyarrow", "reading recordings in Spark")
-    times = pyarrow.timestamp("us", tz="UTC")
-    return pyarrow.schema(
-        [
-            pyarrow.field(
-                name, times if kind == "timestamp" else getattr(pyarrow, kind)(), nullable=null
-            )
-            for name, kind, null in _COLUMNS
-        ]
-    )
+    return schema_of(_COLUMNS)
 
 
 def recordings_table(options: ReadOptions) -> pa.RecordBatch:
