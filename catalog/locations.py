@@ -9,6 +9,7 @@ database, ``sqlite:///…`` or ``postgresql+psycopg://…``, that knows recordin
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -22,14 +23,16 @@ from aerolog.transport.errors import (
     ArchiveErrorCode,
     ConfigurationError,
 )
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
 
 __all__ = [
     "Choice",
+    "OpenPlaces",
     "PlaceUnreachableError",
     "PlacedRecording",
     "check_known",
@@ -154,6 +157,30 @@ def open_place(
         raise PlaceUnreachableError(
             f"{without_secrets(place)} cannot be read, check its address and credentials: {error}"
         ) from error
+
+
+class OpenPlaces(Resource):
+    """Archives' folders, each opened when it is first asked for. A context manager."""
+
+    def __init__(self, opened: Callable[[str], ArchiveFolder] = open_place) -> None:
+        """Open nothing yet.
+
+        Args:
+            opened: opens the folder of a place.
+        """
+        self._opened = opened
+        self._stack = ExitStack()
+        self._folders: dict[str, ArchiveFolder] = {}
+
+    def folder(self, place: str) -> ArchiveFolder:
+        """The folder of a place, which stays open until ``close``."""
+        if place not in self._folders:
+            self._folders[place] = self._stack.enter_context(self._opened(place))
+        return self._folders[place]
+
+    def close(self) -> None:
+        """Close all folders."""
+        self._stack.close()
 
 
 def local_folder(place: str) -> str | None:

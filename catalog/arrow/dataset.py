@@ -20,9 +20,9 @@ from aerolog.catalog.arrow.schema import COLUMN_NAMES, arrow_schema
 from aerolog.catalog.extras import require
 from aerolog.catalog.locations import (
     Choice,
+    OpenPlaces,
     PlacedRecording,
     check_known,
-    open_place,
     recordings_of,
     without_secrets,
 )
@@ -118,12 +118,9 @@ class ArchiveDataset(LazyDataset):
                 is read, and the caller applies the others.
             options: options of ``record_batches``.
         """
-        folders: dict[str, ArchiveFolder] = {}
-        try:
+        with OpenPlaces() as places:
             for placed in self._placed(bounds):
-                if placed.place not in folders:
-                    folders[placed.place] = open_place(placed.place)
-                recording = _recording(folders[placed.place], placed)
+                recording = _recording(places.folder(placed.place), placed)
                 if self._is_wanted(recording, bounds):
                     totals = ScanTotals(recording.start_position)
                     try:
@@ -133,9 +130,6 @@ class ArchiveDataset(LazyDataset):
                     finally:
                         if totals.gaps:
                             self.gaps[placed] = totals.gaps
-        finally:
-            for folder in folders.values():
-                folder.close()
 
     def answers(self, bounds: ColumnBounds) -> bool:
         """Whether a read within bounds returns just the rows that they select."""

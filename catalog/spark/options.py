@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
 from aerolog.catalog.arrow.schema import COLUMN_NAMES
-from aerolog.catalog.locations import Choice
+from aerolog.catalog.locations import Choice, open_place
 from aerolog.catalog.object_store import CACHE_BYTES
 from aerolog.catalog.times import ANY_TIME, FROM_INDEX, TimeRange, TimeSource
 from aerolog.transport.config.times import parse_time_ns
@@ -16,6 +16,8 @@ from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from aerolog.archive.format.archive_folder import ArchiveFolder
 
 Payload = Literal["none", "binary", "decoded"]
 Rejects = Literal["apart", "inline", "fail"]
@@ -82,6 +84,10 @@ class ReadOptions:
     max_bytes: int | None = None
     from_latest: bool = False
     fail_on_data_loss: bool = True
+
+    def open(self, place: str) -> ArchiveFolder:
+        """Open an archive's folder; segments from an object store go to the options' cache."""
+        return open_place(place, cache_bytes=self.cache_bytes, cache_dir=self.cache_dir)
 
     @property
     def wants_times(self) -> bool:

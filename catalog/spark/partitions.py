@@ -8,7 +8,6 @@ frame behind it does not begin a message.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.format.segment import segment_file_name
 from aerolog.catalog.arrow.record_times import UNINDEXED, RowTimes, SettledTimes
-from aerolog.catalog.locations import open_place, recordings_of
+from aerolog.catalog.locations import OpenPlaces, recordings_of
 from aerolog.transport.errors import ArchiveError, FileFormatError
 from aerolog.transport.protocol.fixed_layout import offsets
 from aerolog.transport.protocol.frame_header import FRAME_HEADER
@@ -95,15 +94,12 @@ def split_ranges(options: ReadOptions, ranges: Iterable[Range]) -> list[tuple[Ra
     wanted = list(ranges)
     size = partition_bytes(options, sum(each.length for each in wanted))
     parts: list[Range] = []
-    with ExitStack() as stack:
-        opened: dict[str, ArchiveFolder] = {}
+    with OpenPlaces(options.open) as places:
         for each in wanted:
             if each.length <= size:
                 parts.append(each)
-                continue
-            if each.place not in opened:
-                opened[each.place] = stack.enter_context(_open(options, each.place))
-            parts += _split(opened[each.place], each, size)
+            else:
+                parts += _split(places.folder(each.place), each, size)
     return pack(parts, size)
 
 
@@ -148,10 +144,6 @@ def _chosen(options: ReadOptions) -> list[PlacedRecording]:
     return recordings_of(options.archive, replace(options.choice, session_ids=None))
 
 
-def _open(options: ReadOptions, place: str) -> ArchiveFolder:
-    return open_place(place, cache_bytes=options.cache_bytes, cache_dir=options.cache_dir)
-
-
 def _ranges(options: ReadOptions, bounds: RowBounds) -> Iterator[Range]:
     after = max(options.from_position or -1, bounds.after_position)
     until = bounds.until_position
@@ -161,7 +153,7 @@ def _ranges(options: ReadOptions, bounds: RowBounds) -> Iterator[Range]:
         wanted = [each for each in ids if bounds.has_recording(each)]
         if not wanted:
             continue
-        with _open(options, place) as folder:
+        with options.open(place) as folder:
             for recording_id in wanted:
                 try:
                     recording = folder.recording(recording_id)

@@ -5,7 +5,6 @@ This is plain Python with Arrow and needs no Spark session. It keeps no state be
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from aerolog.archive.format.archive_folder import PAYLOAD_CAPACITY, ROWS_MAX, Re
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.extras import require
-from aerolog.catalog.locations import open_place
+from aerolog.catalog.locations import OpenPlaces
 from aerolog.catalog.spark.errors import ChecksumMismatchError, RejectedMessageError
 from aerolog.transport.errors import (
     ArchiveError,
@@ -81,16 +80,9 @@ class RowSource:
         return coalesced(self._parts(ranges))
 
     def _parts(self, ranges: Iterable[Range]) -> Iterator[pa.RecordBatch]:
-        with ExitStack() as stack:
-            folders: dict[str, ArchiveFolder] = {}
+        with OpenPlaces(self.options.open) as places:
             for each in ranges:
-                if each.place not in folders and not each.problem:
-                    options = self.options
-                    folder = open_place(
-                        each.place, cache_bytes=options.cache_bytes, cache_dir=options.cache_dir
-                    )
-                    folders[each.place] = stack.enter_context(folder)
-                read = _RangeRead(self, each, folders.get(each.place))
+                read = _RangeRead(self, each, None if each.problem else places.folder(each.place))
                 for batch in read.scanned():
                     yield from self._shown(batch)
                     yield from self._bad(read)

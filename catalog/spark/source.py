@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -123,10 +124,9 @@ class AerologSource(DataSource):  # type: ignore[misc]
     def reader(self, schema: Any) -> BatchReader:
         """Make the reader for ``spark.read``."""
         kind = PushingBatchReader if _filters_are_pushed() else BatchReader
-        if self.parsed.table == "recordings":
-            self._check_schema(schema)
-            return kind(RowSource(self.parsed), None)
         self._check_schema(schema)
+        if self.parsed.table == "recordings":
+            return kind(RowSource(self.parsed), None)
         return kind(self.row_source, SparkColumns(self.row_source.schema))
 
     def streamReader(self, schema: Any) -> StreamReader:
@@ -202,26 +202,16 @@ def _decoder(options: ReadOptions) -> Decoder | None:
     decoder = make_decoder(options.decoder, options.decoder_options)
     if not decoder.needs_sample:
         return decoder
-    plain = parse_options(
-        {"archive": options.archive}, columns=("recording_id", "position", "payload")
-    )
-    source = RowSource(_sampling(options, plain))
-    parts = (part for ranges in plan(source.options, RowBounds()) for part in ranges)
-    return sampled_decoder(decoder, source.batches(parts))
-
-
-def _sampling(options: ReadOptions, plain: ReadOptions) -> ReadOptions:
-    """The options for reading a sample of payloads of the same recordings."""
-    from dataclasses import replace
-
-    return replace(
+    sampling = replace(
         options,
         table="rows",
         payload="binary",
-        columns=plain.columns,
+        columns=("recording_id", "position", "payload"),
         decoder=None,
         skip_damage=True,
     )
+    parts = (part for ranges in plan(sampling, RowBounds()) for part in ranges)
+    return sampled_decoder(decoder, RowSource(sampling).batches(parts))
 
 
 def _filters_are_pushed() -> bool:

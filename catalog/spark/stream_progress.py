@@ -12,7 +12,7 @@ from aerolog.archive.format.layout import MAX_I64
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.record_times import SettledTimes, settled_times
-from aerolog.catalog.locations import open_place, without_secrets
+from aerolog.catalog.locations import OpenPlaces, without_secrets
 from aerolog.catalog.spark.errors import DataLostError
 from aerolog.catalog.spark.offsets import Key, Offset, Progress
 from aerolog.catalog.spark.partitions import Range, chosen
@@ -106,24 +106,19 @@ class OffsetReader:
             DataLostError: a part of the data is gone, and the options ask to fail then.
         """
         shown = {without_secrets(place): place for place in self._places()}
-        opened: dict[str, ArchiveFolder] = {}
         found: list[Range] = []
-        try:
+        with OpenPlaces(self.options.open) as places:
             for key, progress in sorted(end.items()):
                 first = start[key].position if key in start else progress.start
                 if first >= progress.position:
                     continue
                 place, recording_id = shown.get(key[0], key[0]), key[1]
-                if place not in opened:
-                    opened[place] = self._open(place)
-                first = self._kept(opened[place], recording_id, first, progress.position)
+                folder = places.folder(place)
+                first = self._kept(folder, recording_id, first, progress.position)
                 if first < progress.position:
                     settled = SettledTimes.from_json(progress.times)
                     part = Range(place, recording_id, first, progress.position, settled=settled)
                     found.append(part)
-        finally:
-            for folder in opened.values():
-                folder.close()
         return found
 
     def _times(self, recording: Recording) -> tuple[int, ...]:
@@ -151,16 +146,12 @@ class OffsetReader:
     def _places(self) -> list[str]:
         return list(chosen(self._lenient))
 
-    def _open(self, place: str) -> ArchiveFolder:
-        options = self.options
-        return open_place(place, cache_bytes=options.cache_bytes, cache_dir=options.cache_dir)
-
     def _recordings(self, start: Offset) -> Iterator[tuple[Key, Recording]]:
         """The selected recordings that can be opened; the others are checked for lost data."""
         seen: set[Key] = set()
         for place, ids in chosen(self._lenient).items():
             shown = without_secrets(place)
-            with self._open(place) as folder:
+            with self.options.open(place) as folder:
                 for recording_id in ids:
                     key = (shown, recording_id)
                     seen.add(key)
