@@ -6,13 +6,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from aerolog._version import __version__
+from aerolog.archive.client.added_stream import added
 from aerolog.archive.client.client_session import ControlSession
 from aerolog.archive.client.control_stream import ControlStream
+from aerolog.archive.client.session_connection import (
+    SessionConnection,
+    client_info,
+    resolved_channel,
+)
 from aerolog.archive.protocol import (
     ARCHIVE_ID_PROTOCOL_VERSION,
     ArchiveIdRequest,
@@ -24,26 +28,17 @@ from aerolog.archive.protocol import (
     ControlResponseCode,
     KeepAliveRequest,
 )
-from aerolog.transport.errors import (
-    AerologError,
-    AeronTimeoutError,
-    ArchiveError,
-)
+from aerolog.transport.errors import AerologError, ArchiveError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
+    from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.options import ArchiveClientOptions
     from aerolog.archive.protocol import Message
     from aerolog.transport.client import Aeron
-    from aerolog.transport.client.publication import ExclusivePublication
-    from aerolog.transport.client.subscription import Subscription
-    from aerolog.transport.uri import ChannelUri
 
 UNKNOWN_ARCHIVE_ID: Final = -1
 UNCORRELATED: Final = -1
 KEEP_ALIVE_TRIES: Final = 3
-Steps = Generator[None, None, ControlSession]
 
 
 class ConnectStep(IntEnum):
@@ -62,55 +57,21 @@ class ConnectStep(IntEnum):
     DONE = 10
 
 
-def give_up(adding: Future[Subscription] | Future[ExclusivePublication]) -> None:
-    """Take back a stream that is being added, or close it when it is there already."""
-    if not adding.cancel():
-        with contextlib.suppress(AerologError):
-            adding.result(0).close()
-
-
-class ArchiveConnection:
+class ArchiveConnection(SessionConnection[ControlSession]):
     """A connection to an archive that is being made.
 
     Attributes:
         step: the step that it has reached.
     """
 
+    _TIMEOUT = "Archive connect timeout"
+
     def __init__(self, aeron: Aeron, options: ArchiveClientOptions) -> None:
-        self.step = ConnectStep.AWAIT_SUBSCRIPTION
-        self._aeron = aeron
+        self.step: ConnectStep = ConnectStep.AWAIT_SUBSCRIPTION
         self._options = options
-        self._deadline_ns = options.clock.now_ns() + options.message_timeout_ns
-        self._subscription: Subscription | None = None
-        self._publication: ExclusivePublication | None = None
-        self._under_way: Future[Subscription] | Future[ExclusivePublication] | None = None
-        self._steps = self._run()
-
-    def poll(self) -> ControlSession | None:
-        """Do what can be done now; returns the session once connected, None before.
-
-        Raises:
-            AeronTimeoutError: not connected within the message timeout.
-            ArchiveError: the archive refused.
-            RegistrationError: the driver refused a channel.
-        """
-        try:
-            next(self._steps)
-        except StopIteration as done:
-            session: ControlSession = done.value
-            return session
-        except BaseException:
-            self.close()
-            raise
-        if self._options.clock.now_ns() - self._deadline_ns > 0:
-            # No local name has the error: its traceback would keep this connection's logs mapped.
-            text = f"Archive connect timeout: step={self.step.name}: {self._why()}"
-            self.close()
-            raise AeronTimeoutError(text)
-        return None
+        super().__init__(aeron, options)
 
     def _why(self) -> str:
-        """What did not come, from whom, and what to do."""
         options = self._options
         driver = f"the media driver in {self._aeron.aeron_dir}"
         asked = f"{options.request_channel} stream {options.request_stream_id}"
@@ -127,130 +88,87 @@ class ArchiveConnection:
             "see whether it hangs, and whether it can send there"
         )
 
-    def close(self) -> None:
-        """Give up: the streams are closed."""
-        self._steps.close()
-        if self._under_way is not None:
-            give_up(self._under_way)
-            self._under_way = None
-        for stream in (self._subscription, self._publication):
-            if stream is not None:
-                stream.close()
-
-    def _run(self) -> Steps:
+    def _run(self) -> Steps[ControlSession]:
         options, aeron = self._options, self._aeron
         session_id = None
         if not options.is_response_mode:
-            choosing = aeron.next_session_id_async(options.request_stream_id)
-            while not choosing.done():
-                yield
-            session_id = choosing.result(0)
+            session_id = yield from added(aeron.next_session_id_async(options.request_stream_id))
         request_channel, response_channel = options.control_channels(session_id)
-        subscription = yield from self._add_subscription(response_channel)
+        subscription = yield from self._added(
+            aeron.add_subscription_async(str(response_channel), options.response_stream_id)
+        )
         if options.is_response_mode:
             request_channel = request_channel.put(
                 "response-correlation-id", str(subscription.registration_id)
             )
         self.step = ConnectStep.ADD_PUBLICATION
-        publication = yield from self._add_publication(request_channel)
+        publication = yield from self._added(
+            aeron.add_exclusive_publication_async(str(request_channel), options.request_stream_id)
+        )
         stream = ControlStream(publication, subscription, options.on_error)
         self.step = ConnectStep.AWAIT_PUBLICATION_CONNECTED
         while not publication.is_connected:
-            yield
-        correlation_id = aeron.next_correlation_id()
+            yield 0
         self.step = ConnectStep.SEND_CONNECT_REQUEST
-        yield from self._send_connect(stream, correlation_id, response_channel)
+        request = AuthConnectRequest(
+            correlation_id=aeron.next_correlation_id(),
+            response_stream_id=options.response_stream_id,
+            response_channel=(yield from resolved_channel(subscription, response_channel)),
+            encoded_credentials=options.encoded_credentials(),
+            client_info=client_info(options.name),
+        )
+        yield from self._send(stream, request)
         self.step = ConnectStep.AWAIT_SUBSCRIPTION_CONNECTED
         while not subscription.is_connected:
-            yield
+            yield 0
         self.step = ConnectStep.AWAIT_CONNECT_RESPONSE
-        answer = yield from self._await_answer(stream, correlation_id)
+        answer = yield from self._await_answer(stream, request.correlation_id)
         if isinstance(answer, Challenge):
             answer = yield from self._answer_challenge(stream, answer)
         return (yield from self._complete(stream, answer))
 
-    def _add_subscription(self, channel: ChannelUri) -> Generator[None, None, Subscription]:
-        future = self._aeron.add_subscription_async(str(channel), self._options.response_stream_id)
-        self._under_way = future
-        while not future.done():
-            yield
-        self._under_way = None
-        self._subscription = future.result(0)
-        return self._subscription
-
-    def _add_publication(self, channel: ChannelUri) -> Generator[None, None, ExclusivePublication]:
-        future = self._aeron.add_exclusive_publication_async(
-            str(channel), self._options.request_stream_id
-        )
-        self._under_way = future
-        while not future.done():
-            yield
-        self._under_way = None
-        self._publication = future.result(0)
-        return self._publication
-
-    def _send_connect(
-        self, stream: ControlStream, correlation_id: int, response_channel: ChannelUri
-    ) -> Generator[None, None, None]:
-        options = self._options
-        while (resolved := self._resolved(stream.subscription, response_channel)) is None:
-            yield
-        request = AuthConnectRequest(
-            correlation_id=correlation_id,
-            response_stream_id=options.response_stream_id,
-            response_channel=resolved,
-            encoded_credentials=options.encoded_credentials(),
-            client_info=f"name={options.name} version={__version__} commit=aerolog",
-        ).encode()
-        while not stream.offer(request):
-            yield
+    @staticmethod
+    def _send(stream: ControlStream, request: Message) -> Steps[None]:
+        encoded = request.encode()
+        while not stream.offer(encoded):
+            yield 0
 
     @staticmethod
-    def _resolved(subscription: Subscription, channel: ChannelUri) -> str | None:
-        """The response channel with the port that the system chose, None while not known."""
-        return subscription.resolved_channel if channel.is_udp else str(channel)
-
     def _await_answer(
-        self, stream: ControlStream, correlation_id: int
-    ) -> Generator[None, None, ControlResponse | Challenge]:
+        stream: ControlStream, correlation_id: int
+    ) -> Steps[ControlResponse | Challenge]:
         while True:
             for message in stream.poll():
-                if self._is_answer(message, correlation_id):
-                    return message  # type: ignore[return-value]  # narrowed by the check
-            yield
-
-    @staticmethod
-    def _is_answer(message: Message, correlation_id: int) -> bool:
-        return (
-            isinstance(message, ControlResponse | Challenge)
-            and message.correlation_id == correlation_id
-        )
+                if (
+                    isinstance(message, ControlResponse | Challenge)
+                    and message.correlation_id == correlation_id
+                ):
+                    return message
+            yield 0
 
     def _answer_challenge(
         self, stream: ControlStream, challenge: Challenge
-    ) -> Generator[None, None, ControlResponse]:
+    ) -> Steps[ControlResponse]:
         try:
             proof = self._options.answer_challenge(challenge.encoded_challenge)
         except Exception:
             self._close_session(stream, challenge.control_session_id)
             raise
         self.step = ConnectStep.SEND_CHALLENGE_RESPONSE
-        correlation_id = self._aeron.next_correlation_id()
         request = ChallengeResponse(
             control_session_id=challenge.control_session_id,
-            correlation_id=correlation_id,
+            correlation_id=self._aeron.next_correlation_id(),
             encoded_credentials=proof,
-        ).encode()
-        while not stream.offer(request):
-            yield
+        )
+        yield from self._send(stream, request)
         self.step = ConnectStep.AWAIT_CHALLENGE_RESPONSE
-        answer = yield from self._await_answer(stream, correlation_id)
+        answer = yield from self._await_answer(stream, request.correlation_id)
         if isinstance(answer, Challenge):
             self._close_session(stream, answer.control_session_id)
             raise AerologError("the archive answered a challenge response with a challenge")
         return answer
 
-    def _complete(self, stream: ControlStream, answer: ControlResponse) -> Steps:
+    def _complete(self, stream: ControlStream, answer: ControlResponse) -> Steps[ControlSession]:
         session_id = answer.control_session_id
         self._check_ok(stream, answer)
         archive_id = UNKNOWN_ARCHIVE_ID
@@ -266,16 +184,14 @@ class ArchiveConnection:
         check = self._aeron.conductor.check_keys
         return ControlSession(stream, self._options, session_id, archive_id, check)
 
-    def _ask_archive_id(self, stream: ControlStream, session_id: int) -> Generator[None, None, int]:
+    def _ask_archive_id(self, stream: ControlStream, session_id: int) -> Steps[int]:
         self.step = ConnectStep.SEND_ARCHIVE_ID_REQUEST
-        correlation_id = self._aeron.next_correlation_id()
         request = ArchiveIdRequest(
-            control_session_id=session_id, correlation_id=correlation_id
-        ).encode()
-        while not stream.offer(request):
-            yield
+            control_session_id=session_id, correlation_id=self._aeron.next_correlation_id()
+        )
+        yield from self._send(stream, request)
         self.step = ConnectStep.AWAIT_ARCHIVE_ID_RESPONSE
-        answer = yield from self._await_answer(stream, correlation_id)
+        answer = yield from self._await_answer(stream, request.correlation_id)
         if isinstance(answer, Challenge):
             self._close_session(stream, session_id)
             raise AerologError(f"the archive did not tell its id: {answer}")

@@ -12,7 +12,9 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from aerolog.archive.client.connection import ArchiveConnection, give_up
+from aerolog.archive.client.added_stream import added
+from aerolog.archive.client.connection import ArchiveConnection
+from aerolog.archive.client.session_connection import connected
 from aerolog.transport.errors import AerologError, ResourceClosedError
 from aerolog.transport.time_units import NS_PER_S
 
@@ -78,13 +80,7 @@ class Conversation:
             AeronTimeoutError: no archive answered.
             ArchiveError: the archive refused the session.
         """
-        connection = ArchiveConnection(self.aeron, self.options)
-        try:
-            while (session := connection.poll()) is None:
-                yield 0
-        except BaseException:
-            connection.close()
-            raise
+        session = yield from connected(ArchiveConnection(self.aeron, self.options))
         if self.closed:
             session.close()
             raise ResourceClosedError("client is closed")
@@ -199,15 +195,7 @@ class Conversation:
 
     def added(self, adding: Future[T]) -> Steps[T]:
         """Wait until the driver has added a stream, and take it back if the wait is given up."""
-        done = False
-        try:
-            while not adding.done():
-                yield self.tend()
-            done = True
-        finally:
-            if not done:
-                give_up(adding)  # type: ignore[arg-type]  # streams are what is added here
-        return adding.result(0)
+        return added(adding, self.tend)
 
     # -- turning ---------------------------------------------------------------------------------
 

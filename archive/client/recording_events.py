@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from aerolog.archive.client.added_stream import added
 from aerolog.archive.client.caller import (
     AwaitedCaller,
     AwaitedForm,
     Parts,
-    Steps,
     WaitingCaller,
     WaitingForm,
     series,
 )
-from aerolog.archive.client.connection import give_up
 from aerolog.archive.protocol import (
     RecordingProgress,
     RecordingStarted,
@@ -159,20 +158,10 @@ class AsyncRecordingEvents(RecordingEventsBase, AwaitedForm):
         """Subscribe; the arguments are those of `RecordingEvents`."""
         events = cls(aeron, on_error)
         events.caller = AwaitedCaller(events._turn)
-        events.subscription = await events.caller.carry_out(_subscribed(aeron, channel, stream_id))
+        adding = aeron.add_subscription_async(channel, stream_id)
+        events.subscription = await events.caller.carry_out(added(adding))
         return events
 
     async def close(self) -> None:
         """Stop listening."""
         self.subscription.close()
-
-
-def _subscribed(aeron: Aeron, channel: str, stream_id: int) -> Steps[Subscription]:
-    adding = aeron.add_subscription_async(channel, stream_id)
-    try:
-        while not adding.done():
-            yield 0
-    except BaseException:
-        give_up(adding)
-        raise
-    return adding.result(0)

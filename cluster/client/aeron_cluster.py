@@ -13,6 +13,7 @@ from aerolog.archive.client.caller import (
     operation,
     series,
 )
+from aerolog.archive.client.session_connection import connected
 from aerolog.cluster.client.cluster_connection import ClusterConnection
 from aerolog.cluster.client.cluster_session import BATCH_LIMIT, ClientState
 from aerolog.cluster.client.options import ClusterClientOptions
@@ -56,14 +57,7 @@ class ClusterClientBase:
             self.aeron.do_work()
 
     def _connect(self) -> Steps[None]:
-        connection = ClusterConnection(self.aeron, self.options)
-        try:
-            while (session := connection.poll()) is None:
-                yield 0
-        except BaseException:
-            connection.close()
-            raise
-        self._session = session
+        self._session = yield from connected(ClusterConnection(self.aeron, self.options))
 
     @property
     def session(self) -> ClusterSession:

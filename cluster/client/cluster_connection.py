@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from aerolog._version import __version__
-from aerolog.archive.client.connection import give_up
+from aerolog.archive.client.session_connection import (
+    SessionConnection,
+    client_info,
+    resolved_channel,
+)
 from aerolog.cluster.client.cluster_session import BATCH_LIMIT, ClusterSession
 from aerolog.cluster.client.ingress import IngressPublications
 from aerolog.cluster.client.options import parse_endpoints
@@ -24,19 +26,18 @@ from aerolog.cluster.protocol import (
     SessionConnectRequest,
     SessionEvent,
 )
-from aerolog.transport.errors import AeronTimeoutError, ConfigurationError, MessageFormatError
+from aerolog.transport.errors import ConfigurationError, MessageFormatError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from collections.abc import Iterator
 
+    from aerolog.archive.client.caller import Steps
     from aerolog.cluster.client.ingress import Ingress
     from aerolog.cluster.client.options import ClusterClientOptions
     from aerolog.cluster.protocol import Message
     from aerolog.transport.client import Aeron
     from aerolog.transport.client.subscription import Subscription
-
-Steps = Generator[None, None, ClusterSession]
 
 
 class ConnectStep(IntEnum):
@@ -51,48 +52,22 @@ class ConnectStep(IntEnum):
     DONE = 5
 
 
-class ClusterConnection:
+class ClusterConnection(SessionConnection[ClusterSession]):
     """A session with a cluster that is being made.
 
     Attributes:
         step: the step that it has reached.
     """
 
+    _TIMEOUT = "cluster connect timeout"
+
     def __init__(self, aeron: Aeron, options: ClusterClientOptions) -> None:
-        self.step = ConnectStep.CREATE_EGRESS_SUBSCRIPTION
-        self._aeron = aeron
+        self.step: ConnectStep = ConnectStep.CREATE_EGRESS_SUBSCRIPTION
         self._options = options
-        self._deadline_ns = options.clock.now_ns() + options.message_timeout_ns
-        self._adding: Future[Subscription] | None = None
-        self._subscription: Subscription | None = None
         self._ingress = IngressPublications(aeron, options)
-        self._steps = self._run()
-
-    def poll(self) -> ClusterSession | None:
-        """Do what can be done now; returns the session once it is open, None before.
-
-        Raises:
-            AeronTimeoutError: not connected within the message timeout.
-            ClusterError: the cluster refused the session.
-            RegistrationError: the driver refused a channel.
-        """
-        try:
-            next(self._steps)
-        except StopIteration as done:
-            session: ClusterSession = done.value
-            return session
-        except BaseException:
-            self.close()
-            raise
-        if self._options.clock.now_ns() - self._deadline_ns > 0:
-            # No local name has the error: its traceback would keep this connection's logs mapped.
-            text = f"cluster connect timeout: step={self.step.name}: {self._why()}"
-            self.close()
-            raise AeronTimeoutError(text)
-        return None
+        super().__init__(aeron, options)
 
     def _why(self) -> str:
-        """What did not come, from whom, and what to do."""
         options = self._options
         places = options.ingress_endpoints or options.ingress_channel
         driver = f"the media driver in {self._aeron.aeron_dir}"
@@ -111,34 +86,26 @@ class ClusterConnection:
 
     def close(self) -> None:
         """Give up: the streams are closed."""
-        self._steps.close()
-        if self._adding is not None:
-            give_up(self._adding)
-            self._adding = None
+        super().close()
         self._ingress.close()
-        if self._subscription is not None:
-            self._subscription.close()
 
-    def _run(self) -> Steps:
+    def _run(self) -> Steps[ClusterSession]:
         options = self._options
         channel = ChannelUri.parse(options.egress_channel)
         if channel.is_udp:
             channel = channel.put("rejoin", "false")
-        self._adding = self._aeron.add_subscription_async(str(channel), options.egress_stream_id)
-        while not self._adding.done():
-            yield
-        subscription = self._subscription = self._adding.result(0)
-        self._adding = None
+        subscription = yield from self._added(
+            self._aeron.add_subscription_async(str(channel), options.egress_stream_id)
+        )
         self.step = ConnectStep.CREATE_INGRESS_PUBLICATIONS
         endpoints = options.endpoints()
         self._ingress.add(endpoints)
         while True:
             self.step = ConnectStep.AWAIT_PUBLICATION_CONNECTED
             while (found := self._ingress.connected()) is None:
-                yield
+                yield 0
             member, publication = found
-            while (response_channel := self._resolved(subscription, channel)) is None:
-                yield
+            response_channel = yield from resolved_channel(subscription, channel)
             answer = yield from self._ask(subscription, publication, response_channel)
             if answer.code != EventCode.REDIRECT:
                 break
@@ -159,14 +126,9 @@ class ClusterConnection:
             self._aeron, options, subscription, self._ingress.keep(member), endpoints, answer
         )
 
-    @staticmethod
-    def _resolved(subscription: Subscription, channel: ChannelUri) -> str | None:
-        """The egress channel with the port that the system chose, None while not known."""
-        return subscription.resolved_channel if channel.is_udp else str(channel)
-
     def _ask(
         self, subscription: Subscription, publication: Ingress, response_channel: str
-    ) -> Generator[None, None, SessionEvent]:
+    ) -> Steps[SessionEvent]:
         """Send the connect request, and the answer to a challenge; return what ends them."""
         options = self._options
         correlation_id = self._aeron.next_correlation_id()
@@ -175,13 +137,13 @@ class ClusterConnection:
             response_stream_id=options.egress_stream_id,
             response_channel=response_channel,
             encoded_credentials=options.encoded_credentials(),
-            client_info=f"name={options.name} version={__version__} commit=aerolog",
+            client_info=client_info(options.name),
         )
         while True:
             self.step = ConnectStep.SEND_MESSAGE
             encoded = request.encode()
             while not publication.offer(encoded) > 0:
-                yield
+                yield 0
             self.step = ConnectStep.POLL_RESPONSE
             answer = yield from self._await(subscription, correlation_id)
             if isinstance(answer, SessionEvent):
@@ -194,9 +156,7 @@ class ClusterConnection:
             )
 
     @staticmethod
-    def _await(
-        subscription: Subscription, correlation_id: int
-    ) -> Generator[None, None, SessionEvent | Challenge]:
+    def _await(subscription: Subscription, correlation_id: int) -> Steps[SessionEvent | Challenge]:
         while True:
             for message in _egress_messages(subscription):
                 if (
@@ -204,7 +164,7 @@ class ClusterConnection:
                     and message.correlation_id == correlation_id
                 ):
                     return message
-            yield
+            yield 0
 
 
 def _egress_messages(subscription: Subscription) -> Iterator[Message]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from aerolog.archive.client.connection import give_up
+from aerolog.archive.client.added_stream import give_up
 from aerolog.transport.errors import AerologError
 from aerolog.transport.uri import ChannelUri
 
@@ -81,7 +81,7 @@ class IngressPublications:
     def close(self) -> None:
         """Close all publications, and give up those that are being added."""
         for adding in self._adding.values():
-            give_up(adding)  # type: ignore[arg-type]  # of either kind
+            give_up(adding)
         self._adding.clear()
         for publication in self._added.values():
             with contextlib.suppress(AerologError):

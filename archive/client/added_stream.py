@@ -1,0 +1,39 @@
+"""Streams that a driver is asked for: waiting until it has added one, and taking one back."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from aerolog.transport.errors import AerologError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from aerolog.archive.client.caller import Steps
+
+T = TypeVar("T")
+
+
+def added(adding: Future[T], tend: Callable[[], int] = lambda: 0) -> Steps[T]:
+    """Wait until the driver has added a stream, and take it back if the wait is given up.
+
+    Args:
+        adding: what the driver was asked for.
+        tend: called at each step while waiting; returns the work done.
+    """
+    try:
+        while not adding.done():
+            yield tend()
+    except BaseException:
+        give_up(adding)
+        raise
+    return adding.result(0)
+
+
+def give_up(adding: Future[Any]) -> None:
+    """Take back a stream that is being added, or close it when it is there already."""
+    if not adding.cancel():
+        with contextlib.suppress(AerologError):
+            adding.result(0).close()
