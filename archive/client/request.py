@@ -6,7 +6,7 @@ Positions are bytes in the stream; None stands for a position that does not exis
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -120,6 +120,10 @@ def _none(_: int) -> None:
     return None
 
 
+def _true(_: int) -> bool:
+    return True
+
+
 def _position(value: int) -> int | None:
     return None if value == NULL_POSITION else value
 
@@ -137,6 +141,10 @@ def _request(
 
 def _truth(value: bool) -> BooleanType:
     return BooleanType.TRUE if value else BooleanType.FALSE
+
+
+def _or_null(value: int | None, null: int = NULL_VALUE) -> int:
+    return null if value is None else value
 
 
 def archive_id() -> Request[int]:
@@ -182,14 +190,8 @@ def extend_recording(
 
 
 def _stop(message: Callable[..., Message], **fields: Any) -> Request[bool]:
-    request = _request("stop recording", message, lambda _: True, **fields)
-    return Request(
-        request.what,
-        request.message,
-        request.result,
-        forgiven=ArchiveErrorCode.UNKNOWN_SUBSCRIPTION,
-        forgiven_result=False,
-    )
+    request = _request("stop recording", message, _true, **fields)
+    return replace(request, forgiven=ArchiveErrorCode.UNKNOWN_SUBSCRIPTION, forgiven_result=False)
 
 
 def try_stop_recording(channel: Channel, stream_id: int) -> Request[bool]:
@@ -228,10 +230,10 @@ def start_replay(
     """Start a replay; the result is its id, whose low 32 bits are the image's session id."""
     fields: dict[str, Any] = {
         "recording_id": recording_id,
-        "position": NULL_POSITION if position is None else position,
+        "position": _or_null(position, NULL_POSITION),
         "length": length,
         "replay_stream_id": stream_id,
-        "file_io_max_length": NULL_LENGTH if file_io_max_length is None else file_io_max_length,
+        "file_io_max_length": _or_null(file_io_max_length, NULL_LENGTH),
         "replay_token": replay_token,
         "replay_channel": str(channel),
     }
@@ -249,7 +251,7 @@ def stop_replay(replay_session_id: int) -> Request[None]:
 
 def stop_all_replays(recording_id: int | None) -> Request[None]:
     """End all replays of one recording, or of all recordings."""
-    wanted = NULL_VALUE if recording_id is None else recording_id
+    wanted = _or_null(recording_id)
     return _request("stop all replays", StopAllReplaysRequest, _none, recording_id=wanted)
 
 
@@ -488,15 +490,13 @@ def replicate(
         ReplicateRequest2,
         int,
         src_recording_id=src_recording_id,
-        dst_recording_id=NULL_VALUE if dst_recording_id is None else dst_recording_id,
-        stop_position=NULL_POSITION if stop_position is None else stop_position,
-        channel_tag_id=NULL_VALUE if channel_tag_id is None else channel_tag_id,
-        subscription_tag_id=NULL_VALUE if subscription_tag_id is None else subscription_tag_id,
+        dst_recording_id=_or_null(dst_recording_id),
+        stop_position=_or_null(stop_position, NULL_POSITION),
+        channel_tag_id=_or_null(channel_tag_id),
+        subscription_tag_id=_or_null(subscription_tag_id),
         src_control_stream_id=src_control_stream_id,
-        file_io_max_length=NULL_LENGTH if file_io_max_length is None else file_io_max_length,
-        replication_session_id=(
-            NULL_VALUE if replication_session_id is None else replication_session_id
-        ),
+        file_io_max_length=_or_null(file_io_max_length, NULL_LENGTH),
+        replication_session_id=_or_null(replication_session_id),
         src_control_channel=str(src_control_channel),
         live_destination=str(live_destination or ""),
         replication_channel=str(replication_channel or ""),
@@ -508,12 +508,6 @@ def replicate(
 def try_stop_replication(replication_id: int) -> Request[bool]:
     """Stop a replication; the result is whether there was such a replication."""
     request = _request(
-        "stop replication", StopReplicationRequest, lambda _: True, replication_id=replication_id
+        "stop replication", StopReplicationRequest, _true, replication_id=replication_id
     )
-    return Request(
-        request.what,
-        request.message,
-        request.result,
-        forgiven=ArchiveErrorCode.UNKNOWN_REPLICATION,
-        forgiven_result=False,
-    )
+    return replace(request, forgiven=ArchiveErrorCode.UNKNOWN_REPLICATION, forgiven_result=False)

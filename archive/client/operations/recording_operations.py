@@ -57,12 +57,7 @@ class RecordingOperations(ArchiveClientBase):
     ) -> Steps[int]:
         """Continue a stopped recording with a publication that starts where it stopped.
 
-        Args:
-            recording_id: the stopped recording.
-            channel: this and the other arguments are those of `start_recording`.
-            stream_id: the stream to record.
-            location: where the publication is, seen from the archive's driver.
-            auto_stop: whether recording ends when the image ends.
+        The other arguments are those of `start_recording`.
 
         Returns:
             The subscription id.

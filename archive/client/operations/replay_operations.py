@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import request
@@ -56,12 +57,9 @@ class ReplayOperations(ArchiveClientBase):
         Returns:
             The replay session id; its low 32 bits are the session id of the image.
         """
+        bytes_wanted = replay_length(length, follow=follow)
         params = ReplayParams(
-            recording_id,
-            position,
-            replay_length(length, follow=follow),
-            limit_counter_id,
-            file_io_max_length,
+            recording_id, position, bytes_wanted, limit_counter_id, file_io_max_length
         )
         return self.conversation.ask(params.request(channel, stream_id))
 
@@ -79,24 +77,15 @@ class ReplayOperations(ArchiveClientBase):
     ) -> Steps[int]:
         """Replay to a subscription of the caller's, over its response channel.
 
-        Args:
-            subscription: a subscription whose channel has ``control-mode=response``.
-            recording_id: this and the other arguments are those of `start_replay`.
-            position: where to begin.
-            length: how many bytes to replay.
-            follow: whether to go on with a live recording.
-            limit_counter_id: a counter whose value the replay does not pass.
-            file_io_max_length: how many bytes the archive reads from a file at once, at most.
+        The arguments are those of `start_replay`, with a subscription whose channel has
+        ``control-mode=response`` in place of channel and stream.
 
         Returns:
             The replay session id.
         """
+        bytes_wanted = replay_length(length, follow=follow)
         params = ReplayParams(
-            recording_id,
-            position,
-            replay_length(length, follow=follow),
-            limit_counter_id,
-            file_io_max_length,
+            recording_id, position, bytes_wanted, limit_counter_id, file_io_max_length
         )
         return ArchiveReplay(self.conversation, params).ask_over_response(subscription)
 
@@ -122,12 +111,9 @@ class ReplayOperations(ArchiveClientBase):
         host of the responses, to a port of its own. With ``control-mode=response`` it comes over a
         response channel. For an endpoint with port 0 the system chooses the port.
         """
+        bytes_wanted = replay_length(length, follow=follow)
         params = ReplayParams(
-            recording_id,
-            position,
-            replay_length(length, follow=follow),
-            limit_counter_id,
-            file_io_max_length,
+            recording_id, position, bytes_wanted, limit_counter_id, file_io_max_length
         )
         return ArchiveReplay(
             self.conversation,
@@ -162,14 +148,11 @@ class ReplayOperations(ArchiveClientBase):
             AeronTimeoutError: the replay stalled, or another client ended it.
         """
         begin, end = start, stop
+        ask_position = partial(request.ask_position, recording_id=recording_id)
         if begin is None:
-            begin = yield from self.conversation.ask(
-                request.ask_position("start position", recording_id)
-            )
+            begin = yield from self.conversation.ask(ask_position("start position"))
         if end is None:
-            end = yield from self.conversation.ask(
-                request.ask_position("max recorded position", recording_id)
-            )
+            end = yield from self.conversation.ask(ask_position("max recorded position"))
         if begin is None or end is None or begin >= end:
             return
         conversation = self.conversation

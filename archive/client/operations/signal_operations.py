@@ -54,11 +54,8 @@ class HappeningOperations(ArchiveClientBase):
     ) -> Parts[RecordingSignalEvent]:
         """Recording signals of this session as they come, until the archive is gone.
 
-        Args:
-            timeout: seconds without a wanted signal after which the iteration ends.
-            recording_id: take only signals of this recording; the others stay in the queue.
-            correlation_id: take only signals of what this request began.
-            kinds: take only signals of this kind, or of these kinds.
+        The arguments are those of `poll_signals`, and ``timeout``: the seconds without a wanted
+        signal after which the iteration ends.
         """
         wanted = SignalFilter.of(recording_id, correlation_id, kinds)
         deadline = self.conversation.deadline_ns(timeout)
@@ -89,13 +86,8 @@ class HappeningOperations(ArchiveClientBase):
         """Call a function with each wanted signal from now on, also after a reconnect.
 
         It is called in the thread that reads the signal, from any operation or from `poll`, and may
-        not call the client. `signals` gives the same signals again.
-
-        Args:
-            consumer: the function to call.
-            recording_id: only signals of this recording are wanted.
-            correlation_id: only signals of what this request began are wanted.
-            kinds: only signals of this kind, or of these kinds, are wanted.
+        not call the client. `signals` gives the same signals again. The signals that are wanted
+        are chosen as those of `poll_signals`.
 
         Returns:
             The handler; closing it ends the calls.

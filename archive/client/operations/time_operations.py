@@ -16,39 +16,24 @@ if TYPE_CHECKING:
 class TimeOperations(ArchiveClientBase):
     """Find places in recordings by wall-clock time.
 
-    Times are epoch nanoseconds or datetimes; a datetime without a zone is UTC. Each operation
-    raises TimeIndexUnavailableError when the archive does not know the question, which the
-    reference's archive does not.
+    Times are epoch nanoseconds or datetimes; a datetime without a zone is UTC. A recording may be
+    active or not. Each operation raises TimeIndexUnavailableError when the archive does not know
+    the question, which the reference's archive does not.
     """
 
     @operation
     def find_position(self, recording_id: int, time: int | datetime) -> Steps[int]:
-        """The largest known position that skips nothing recorded at or after a time.
-
-        Args:
-            recording_id: the id of a recording, active or not.
-            time: epoch ns, or a datetime; one without a zone is UTC.
-        """
+        """The largest known position that skips nothing recorded at or after a time."""
         return time_queries.find_position(self.conversation, recording_id, epoch_ns(time))
 
     @operation
     def find_end_position(self, recording_id: int, time: int | datetime) -> Steps[int]:
-        """The smallest known position with nothing from it on recorded before a time.
-
-        Args:
-            recording_id: the id of a recording, active or not.
-            time: epoch ns, or a datetime; one without a zone is UTC.
-        """
+        """The smallest known position with nothing from it on recorded before a time."""
         return time_queries.find_end_position(self.conversation, recording_id, epoch_ns(time))
 
     @operation
     def find_time(self, recording_id: int, position: int) -> Steps[int]:
-        """When the frame at a position was recorded, epoch ns.
-
-        Args:
-            recording_id: the id of a recording, active or not.
-            position: the position at which the frame begins.
-        """
+        """When the frame that begins at a position was recorded, epoch ns."""
         return time_queries.find_time(self.conversation, recording_id, position)
 
     @operation
@@ -63,7 +48,7 @@ class TimeOperations(ArchiveClientBase):
         Outside that part the index tells times only roughly.
 
         Args:
-            recording_id: the id of a recording, active or not.
+            recording_id: the recording.
             from_position: where the part begins; the recording's start by default.
             until_position: where the part ends; the recording's end by default.
         """
