@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import IntEnum
 from typing import TYPE_CHECKING, Final, Self
 
 from aerolog.archive.client.options import REPLAY_STREAM_ID, ArchiveClientOptions
@@ -39,14 +39,6 @@ class PersistentSubscriptionState(IntEnum):
     AWAIT_LIVE = 15
     LIVE = 16
     FAILED = 17
-
-
-class ReplayChannelKind(Enum):
-    """The ways in which a replay's channel gets the session of the replay."""
-
-    SESSION_SPECIFIC = "the session that the archive names is subscribed to"
-    DYNAMIC_PORT = "the system chooses a port, which the archive is told"
-    RESPONSE_CHANNEL = "the archive answers over a response channel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +162,3 @@ class PersistentSubscriptionOptions:
         """Whether the live stream comes from the same driver."""
         channel = ChannelUri.parse(self.live_channel)
         return channel.is_ipc or channel.is_spy
-
-    @property
-    def kind(self) -> ReplayChannelKind:
-        """The way in which the replay's channel gets the session of the replay."""
-        if self.replay_channel.has_control_mode_response:
-            return ReplayChannelKind.RESPONSE_CHANNEL
-        if self.replay_channel.is_udp and self.replay_channel.get("endpoint", "").endswith(":0"):
-            return ReplayChannelKind.DYNAMIC_PORT
-        return ReplayChannelKind.SESSION_SPECIFIC
