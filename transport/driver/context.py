@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from aerolog.transport.protocol.responses import encode_response
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from random import Random
 
     from aerolog.transport.concurrent.clock import Clock
@@ -92,3 +92,12 @@ def remove_at(items: list[T], index: int) -> None:
     last = items.pop()
     if index < len(items):
         items[index] = last
+
+
+def take_from(items: list[T], is_taken: Callable[[T], bool]) -> Iterator[T]:
+    """Remove elements as `remove_at` does, the last one first, and yield each."""
+    for index in range(len(items) - 1, -1, -1):
+        item = items[index]
+        if is_taken(item):
+            remove_at(items, index)
+            yield item

@@ -51,7 +51,7 @@ def test_a_log_of_any_bytes_stops_no_other_stream(writes, spied, simulated):
     out = bench.here.open_send_port(remote, (bench.here.ipv4, 0))
     healthy = Stream(bench, bench.endpoint(out, remote=remote), session_id=9, stream_id=7)
     spy = bench.counters.allocate(4, "sub-pos")
-    attacked.publication.add_spy(spy, False, bench.clock.now_ns())
+    attacked.publication.add_subscriber(spy, False, bench.clock.now_ns())
     bench.turn(2)
     if not simulated:
         bench.answer(receiver, attacked, attacked.status(0, TERM // 2))

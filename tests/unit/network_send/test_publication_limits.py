@@ -5,12 +5,12 @@ Spec wire-protocol 5.8, 5.9; 11.
 
 import pytest
 
+from aerolog.transport.driver.conductor.driver_stream import ACTIVE, DRAINING, LINGER
 from aerolog.transport.driver.conductor.subscriber_positions import (
     SUBSCRIBER_LINGER,
     SUBSCRIBER_RESTING,
 )
 from aerolog.transport.driver.counters.system_counters import SystemCounter
-from aerolog.transport.driver.send.send_stream import ACTIVE, DRAINING, LINGER
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.protocol.frame_codec import Nak, decode_frame, encode_frame
 
@@ -41,7 +41,7 @@ def consume(bench, receiver, stream):
 def spy(bench, stream, *, tethered=True):
     """A spy where spies join; its counter."""
     counter_id = bench.counters.allocate(4, "sub-pos", value=stream.publication.join_position())
-    stream.publication.add_spy(counter_id, tethered, bench.clock.now_ns())
+    stream.publication.add_subscriber(counter_id, tethered, bench.clock.now_ns())
     return counter_id
 
 
@@ -261,7 +261,7 @@ def test_a_spy_holds_the_publisher_back_but_connects_nobody(bench):
     bench.counters.set_value(counter_id, 5 * FRAMED)
     bench.turn()
     assert stream.counter("pub_lmt") == 5 * FRAMED + WINDOW
-    assert stream.publication.remove_spy(counter_id)
+    assert stream.publication.remove_subscriber(counter_id)
     bench.turn()
     assert stream.counter("pub_lmt") == 10 * FRAMED + WINDOW
 
@@ -305,7 +305,7 @@ def test_the_last_spy_leaves_and_takes_the_connection_with_it(bench):
     _, stream = bench.unicast(spies_simulate_connection=True)
     counter_id = spy(bench, stream)
     bench.turn(2)
-    stream.publication.remove_spy(counter_id)
+    stream.publication.remove_subscriber(counter_id)
     bench.turn(2)
     assert not stream.logs.is_connected
     assert stream.writer.offer(MESSAGE) == -1
@@ -320,10 +320,10 @@ def test_a_publication_drains_until_its_spies_have_read_it(bench, connected):
     stream.publication.enter(DRAINING)
     stream.publication.settle()
     assert stream.publication.drained
-    assert not stream.publication.spies_drained
+    assert not stream.publication.subscribers_drained
     assert not stream.publication.needs_attention(bench.clock.now_ns())
     bench.counters.set_value(counter_id, FRAMED)
-    assert stream.publication.spies_drained
+    assert stream.publication.subscribers_drained
     assert stream.publication.needs_attention(bench.clock.now_ns())
 
 
@@ -338,14 +338,14 @@ def test_an_untethered_spy_that_falls_behind_is_due_after_its_timeouts(bench):
     stream.offer(*[MESSAGE] * 24)
     bench.wait(101)
     publication, now = stream.publication, bench.clock.now_ns
-    assert publication.due_spies(now()) == [counter_id]
+    assert publication.due_subscribers(now()) == [counter_id]
     assert publication.needs_attention(now())
-    publication.set_spy_state(counter_id, SUBSCRIBER_LINGER, now())
-    assert publication.due_spies(now()) == []
+    publication.set_subscriber_state(counter_id, SUBSCRIBER_LINGER, now())
+    assert publication.due_subscribers(now()) == []
     bench.wait(200)
-    assert publication.due_spies(now()) == [counter_id]
-    publication.set_spy_state(counter_id, SUBSCRIBER_RESTING, now())
+    assert publication.due_subscribers(now()) == [counter_id]
+    publication.set_subscriber_state(counter_id, SUBSCRIBER_RESTING, now())
     bench.turn()
     assert stream.counter("pub_lmt") == 24 * FRAMED + WINDOW
     bench.wait(300)
-    assert publication.due_spies(now()) == [counter_id]
+    assert publication.due_subscribers(now()) == [counter_id]

@@ -51,6 +51,10 @@ class StartPosition(NamedTuple):
     term_id: int
     term_offset: int
 
+    def position(self, term_length: int) -> int:
+        """Return the position in bytes, in a log with such terms."""
+        return wrap_int32(self.term_id - self.initial_term_id) * term_length + self.term_offset
+
 
 @dataclass(frozen=True, slots=True)
 class TaggedSession:

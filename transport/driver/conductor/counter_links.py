@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.conductor.command_error import CommandError
-from aerolog.transport.driver.context import remove_at
+from aerolog.transport.driver.context import remove_at, take_from
 from aerolog.transport.errors import ControlProtocolError, ErrorCode
 from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.protocol.responses import (
@@ -97,11 +97,8 @@ class CounterLinks:
 
     def on_timer(self) -> None:
         """Free the counters of clients that are gone."""
-        for index in range(len(self._links) - 1, -1, -1):
-            link = self._links[index]
-            if link.client.gone:
-                self._free(link)
-                remove_at(self._links, index)
+        for link in take_from(self._links, lambda link: link.client.gone):
+            self._free(link)
 
     def _free(self, link: CounterLink) -> None:
         self._context.tell(UnavailableCounter(link.registration_id, link.counter_id))

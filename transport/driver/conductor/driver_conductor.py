@@ -5,7 +5,6 @@ It runs on the conductor agent's thread, and the native agent calls it when ther
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from aerolog.transport.config.known_names import warn_on_stderr
@@ -29,9 +28,10 @@ from aerolog.transport.driver.threading_mode import (
     DriverAgents,
     agent_slot,
 )
-from aerolog.transport.errors import ControlProtocolError, ErrorCode, StorageSpaceError
+from aerolog.transport.errors import ControlProtocolError, ErrorCode
 from aerolog.transport.protocol import commands
 from aerolog.transport.protocol.responses import NextAvailableSessionId, OnError, OperationSuccess
+from aerolog.transport.uri.keys import IPC_CHANNEL
 from aerolog.transport.uri.known_keys import check_keys
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 _COMMANDS_PER_CYCLE = 1
 _MAX_REASON_LENGTH = 1023
-_IPC_PREFIX = "aeron:ipc"
 
 
 class DriverConductor:
@@ -129,7 +128,8 @@ class DriverConductor:
         work_count += self.network.on_events()
         self._report_corrupt_commands()
         if allocation_refused:
-            self._report_refused_allocations()
+            self._ipc.publications.report_refused_allocations()
+            self.network.report_refused_allocations()
         logs = self._context.logs
         work_count += logs.free_some()
         self.agent.free_more(now=logs.waiting > 0, at_timer=logs.refused > 0)
@@ -139,8 +139,7 @@ class DriverConductor:
 
     def on_close(self) -> None:
         """Close all logs, delete their files, and tell clients that the driver has stopped."""
-        for publication in self._ipc.publications:
-            self._context.logs.free(publication.log)
+        self._ipc.publications.free_logs()
         self.network.free_logs()
         self._context.logs.free_all()
         self._context.cnc.mark_closed()
@@ -154,12 +153,13 @@ class DriverConductor:
     def _on_timer(self) -> None:
         """Handle a timer event that clients are told about, in the reference's order."""
         self._clients.on_timer()
-        self._ipc.drop_links_of_gone_clients()
-        self.network.drop_links_of_gone_clients()
-        self.network.on_publications_timer()
-        self._ipc.close_subscriptions_of_gone_clients()
-        self.network.close_subscriptions_of_gone_clients()
-        self.network.on_images_timer()
+        self._ipc.publications.drop_links_of_gone_clients()
+        self.network.publications.drop_links_of_gone_clients()
+        self.network.publications.on_timer()
+        self._ipc.subscriptions.close_of_gone_clients()
+        self.network.subscriptions.close_of_gone_clients()
+        self.network.spies.close_of_gone_clients()
+        self.network.images.on_timer()
         self._ipc.on_timer()
         self._counters.on_timer()
 
@@ -206,14 +206,14 @@ class DriverConductor:
         self, command: commands.AddPublication | commands.AddExclusivePublication
     ) -> None:
         self._check_keys(command.channel)
-        if command.channel.startswith(_IPC_PREFIX):
+        if command.channel.startswith(IPC_CHANNEL):
             self._ipc.add_publication(command)
         else:
             self.network.add_publication(command)
 
     def _add_subscription(self, command: commands.AddSubscription) -> None:
         self._check_keys(command.channel)
-        if command.channel.startswith(_IPC_PREFIX):
+        if command.channel.startswith(IPC_CHANNEL):
             self._ipc.add_subscription(command)
         else:
             self.network.add_subscription(command)
@@ -232,8 +232,8 @@ class DriverConductor:
     def _remove_publication(self, command: commands.RemovePublication) -> None:
         registration_id, revoke = command.registration_id, command.revoke
         if not (
-            self._ipc.remove_publication(registration_id, revoke=revoke)
-            or self.network.remove_publication(registration_id, revoke=revoke)
+            self._ipc.publications.remove(registration_id, revoke=revoke)
+            or self.network.publications.remove(registration_id, revoke=revoke)
         ):
             raise ControlProtocolError(
                 ErrorCode.UNKNOWN_PUBLICATION, f"unknown publication: {command.registration_id}"
@@ -241,7 +241,7 @@ class DriverConductor:
         self._context.tell(OperationSuccess(command.correlation_id))
 
     def _remove_subscription(self, command: commands.RemoveSubscription) -> None:
-        is_ipc = self._ipc.remove_subscription(command.registration_id)
+        is_ipc = self._ipc.subscriptions.remove(command.registration_id)
         if not (self.network.remove_subscription(command.registration_id) or is_ipc):
             raise ControlProtocolError(
                 ErrorCode.UNKNOWN_SUBSCRIPTION, f"unknown subscription: {command.registration_id}"
@@ -260,7 +260,7 @@ class DriverConductor:
                 ErrorCode.GENERIC_ERROR,
                 f"ERROR - Invalidation reason must be {_MAX_REASON_LENGTH} bytes or less",
             )
-        publication = self._ipc.find_publication(command.image_correlation_id)
+        publication = self._ipc.publications.find(command.image_correlation_id)
         if publication is not None:
             self._ipc.reject(
                 publication,
@@ -268,7 +268,7 @@ class DriverConductor:
                 self.agent.now_ns,
                 self._context.settings[properties.IMAGE_LIVENESS_TIMEOUT],
             )
-        elif not self.network.reject_image(command.image_correlation_id, command.reason):
+        elif not self.network.images.reject(command.image_correlation_id, command.reason):
             raise ControlProtocolError(
                 ErrorCode.GENERIC_ERROR,
                 f"Unable to resolve image for correlationId={command.image_correlation_id}",
@@ -292,15 +292,3 @@ class DriverConductor:
                 "was skipped; the commands behind it up to the end may be lost\n",
                 "damaged to-driver buffer",
             )
-
-    def _report_refused_allocations(self) -> None:
-        for publication in self._ipc.publications:
-            code = publication.stream.refused_allocation()
-            if code:
-                self._context.errors.record_event(
-                    f"{StorageSpaceError.__module__}.{StorageSpaceError.__qualname__}: ERROR - "
-                    f"no room for the next term of {publication.log.path} ({os.strerror(code)}): "
-                    f"its publication limit is withheld until there is\n",
-                    ("no room for a term", publication.registration_id),
-                )
-        self.network.report_refused_allocations()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from aerolog.transport.driver.conductor.command_error import ILLEGAL_STATE, generic
 from aerolog.transport.uri import keys
@@ -11,38 +12,58 @@ from aerolog.transport.uri import keys
 if TYPE_CHECKING:
     from aerolog.transport.driver.channels.channel_params import PublicationParams, StartPosition
     from aerolog.transport.driver.conductor.clients import AeronClient
+    from aerolog.transport.driver.conductor.driver_stream import PublicationStream
+    from aerolog.transport.driver.context import DriverContext
     from aerolog.transport.driver.logs.log_store import LogFile
+    from aerolog.transport.protocol.responses import OnPublicationError
     from aerolog.transport.uri import ChannelUri
-
-#: The source identity of images of a publication's own log.
-LOCAL_SOURCE: Final = "aeron:ipc"
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class DriverPublication:
+class DriverPublication(ABC):
     """One log with its counters, shared by publication links.
 
     Attributes:
         registration_id: the correlation id of the command that made it; its images have this id.
-        client_id: the client that made it.
         stream_id: the stream that it publishes to.
         session_id: the session of the publication.
         channel: as the client wrote it.
         params: the parameters of the channel.
         is_exclusive: whether it has one link only and is never shared.
         start: the position at which it began.
+        limit_id: the counter of the publication limit.
+        counter_ids: all its counters, in the order in which they were allocated; those of spies
+            whose images it has ended come last.
         log: the file of its log.
+        stream: the native part.
     """
 
     registration_id: int
-    client_id: int
     stream_id: int
     session_id: int
     channel: str
     params: PublicationParams
     is_exclusive: bool
     start: StartPosition
+    limit_id: int
+    counter_ids: list[int]
     log: LogFile
+    stream: PublicationStream
+
+    @property
+    @abstractmethod
+    def media(self) -> str:
+        """The media that session ids belong to: ``ipc``, or the canonical form of a UDP channel."""
+
+    @property
+    @abstractmethod
+    def channel_status_id(self) -> int:
+        """The counter of its endpoint's status, -1 without an endpoint."""
+
+    @property
+    @abstractmethod
+    def accepts_subscribers(self) -> bool:
+        """Whether a new subscriber of its log may join."""
 
     @property
     def image_id(self) -> int:
@@ -52,7 +73,12 @@ class DriverPublication:
     @property
     def source_identity(self) -> str:
         """The source identity of its images."""
-        return LOCAL_SOURCE
+        return keys.IPC_CHANNEL
+
+    def free_counters(self, context: DriverContext) -> None:
+        """Free all its counters."""
+        for counter_id in self.counter_ids:
+            context.free_counter(counter_id)
 
     def confirm_match(self, params: PublicationParams, channel: ChannelUri, first: str) -> None:
         """Refuse to share a publication whose parameters are not those that a channel asks for.
@@ -102,3 +128,15 @@ class PublicationLink(Generic[PublicationT]):
     registration_id: int
     client: AeronClient
     publication: PublicationT
+
+
+def rejection_text(rejection: OnPublicationError) -> str:
+    """Return the event of the error log for a publication that a subscriber has rejected."""
+    return (
+        f"io.aeron.exceptions.AeronEvent: WARN - onPublicationError: "
+        f"registrationId={rejection.registration_id}, "
+        f"destinationRegistrationId={rejection.destination_registration_id}, "
+        f"sessionId={rejection.session_id}, streamId={rejection.stream_id}, "
+        f"receiverId={rejection.receiver_id}, groupId={rejection.group_tag}, "
+        f"errorCode={rejection.code}, errorMessage={rejection.message}\n"
+    )

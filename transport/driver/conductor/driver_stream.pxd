@@ -6,6 +6,7 @@ SendStream. Only the conductor's thread calls the methods.
 
 from libc.stdint cimport int32_t, int64_t
 
+from aerolog.transport.driver.conductor.subscriber_positions cimport SubscriberPositions
 from aerolog.transport.driver.logs.term_allocation cimport TermAllocation
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_buffer_t
 from aerolog.transport.memory.counters cimport CountersReader
@@ -45,8 +46,17 @@ cdef class PublicationStream(DriverStream):
     cdef int64_t unblock_timeout_ns
     cdef int64_t last_read_position     # position of the readers when they last made progress
     cdef int64_t last_read_change_ns
+    cdef int32_t is_revoked             # written by the conductor, read by the sender too
+    cdef readonly SubscriberPositions subscribers   # of an IPC publication; spies of a UDP one
     cdef int64_t* counter(self, int32_t counter_id) except NULL
+    # For sub-classes: the position of the readers, which the sender is for a UDP publication.
+    cdef int64_t read_position(self) noexcept nogil
+    # For sub-classes: a subscriber has come, gone or changed its state.
+    cdef void on_subscribers_changed(self) noexcept nogil
+    # The position that an untethered subscriber must be past (spec wire-protocol 11).
+    cdef int64_t window_limit(self) noexcept nogil
     # Unblock when data is pending and the readers have not moved for the timeout.
-    cdef void check_blocked(self, int64_t position, int64_t now_ns) noexcept nogil
-    # Turn an abandoned claim into padding, only in a term with disk space; whether it did so.
-    cdef bint unblock(self, int64_t position) noexcept nogil
+    cdef void check_blocked(self, int64_t now_ns) noexcept nogil
+    # Turn an abandoned claim where the readers are into padding, only in a term with disk space;
+    # whether it did so.
+    cdef bint unblock(self) noexcept nogil

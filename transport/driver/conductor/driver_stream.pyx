@@ -2,16 +2,29 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from aerolog.transport.concurrent.atomic cimport get_and_add_i64, store_release_i64
+from aerolog.transport.concurrent.atomic cimport (
+    get_and_add_i64,
+    store_release_i32,
+    store_release_i64,
+)
+from aerolog.transport.driver.conductor.subscriber_positions cimport SubscriberPositions
 from aerolog.transport.logbuffer.cleaner cimport UNBLOCK_NOTHING, unblock_log
 from aerolog.transport.logbuffer.descriptor cimport (
     LogBuffers,
     active_term_count,
     producer_position,
+    set_end_of_stream_position,
+    set_log_connected,
+    set_publication_revoked,
 )
 from aerolog.transport.memory.counters cimport CountersReader
 
 from aerolog.transport.driver.counters.system_counters import SystemCounter
+
+ACTIVE = PUBLICATION_ACTIVE
+DRAINING = PUBLICATION_DRAINING
+LINGER = PUBLICATION_LINGER
+DONE = PUBLICATION_DONE
 
 
 cdef class DriverStream:
@@ -65,23 +78,27 @@ cdef class DriverStream:
 cdef class PublicationStream(DriverStream):
     """One stream that clients of this driver publish to, whatever its media.
 
-    Sub-classes take these arguments too, and know the position of their readers.
+    Sub-classes take these arguments too, know the position of their readers, and override
+    ``read_position`` and ``on_subscribers_changed``.
 
     Args:
         logs: the publication's log.
-        counters: the counters to which the ids refer; kept alive.
+        counters: the counters to which the ids refer, and the system counters; kept alive.
         pub_pos_id: the counter of the sampled publisher position.
         pub_lmt_id: the counter of the publication limit.
-        unblocked_id: the system counter of unblocked publications.
         exclusive: whether it is exclusive: such a publication is unblocked only while it drains.
         initial_position: the position at which the publication starts.
         window_length: the publication window in bytes.
         unblock_timeout_ns: the time without progress of readers until publishers are unblocked.
         now_ns: the monotonic time.
+        window_limit_timeout_ns: how long an untethered subscriber may be behind the window.
+        linger_timeout_ns: how long such a subscriber then still holds the stream back.
+        resting_timeout_ns: how long it then rests before it may join again.
 
     Attributes:
         state: ACTIVE, DRAINING, LINGER or DONE.
         references: the number of publication links.
+        subscribers: the positions of those who read the log in this machine.
 
     Raises:
         IndexError: a counter id does not exist.
@@ -94,12 +111,14 @@ cdef class PublicationStream(DriverStream):
         *_,
         int pub_pos_id,
         int pub_lmt_id,
-        int unblocked_id=SystemCounter.UNBLOCKED_PUBLICATIONS,
         bint exclusive,
         initial_position,
         window_length,
         unblock_timeout_ns,
         now_ns,
+        window_limit_timeout_ns=5_000_000_000,
+        linger_timeout_ns=5_000_000_000,
+        resting_timeout_ns=10_000_000_000,
         **__,
     ):
         self.logs = logs
@@ -107,13 +126,19 @@ cdef class PublicationStream(DriverStream):
         self.counters = counters
         self.pub_pos = self.counter(pub_pos_id)
         self.pub_lmt = self.counter(pub_lmt_id)
-        self.unblocked_publications = self.counter(unblocked_id)
+        self.unblocked_publications = self.counter(SystemCounter.UNBLOCKED_PUBLICATIONS)
         self.state = PUBLICATION_ACTIVE
         self.exclusive = exclusive
         self.window = window_length
         self.unblock_timeout_ns = unblock_timeout_ns
         self.last_read_position = initial_position
         self.last_read_change_ns = now_ns
+        self.subscribers = SubscriberPositions(
+            counters,
+            window_limit_timeout_ns=window_limit_timeout_ns,
+            linger_timeout_ns=linger_timeout_ns,
+            resting_timeout_ns=resting_timeout_ns,
+        )
 
     cdef int64_t* counter(self, int32_t counter_id) except NULL:
         cdef int64_t* address = self.counters.value_address(counter_id)
@@ -121,19 +146,30 @@ cdef class PublicationStream(DriverStream):
             raise IndexError(f"no such counter: {counter_id}")
         return address
 
-    cdef void check_blocked(self, int64_t position, int64_t now_ns) noexcept nogil:
+    cdef int64_t read_position(self) noexcept nogil:
+        return 0
+
+    cdef void on_subscribers_changed(self) noexcept nogil:
+        pass
+
+    cdef int64_t window_limit(self) noexcept nogil:
+        return self.read_position() - self.window + self.window // 4
+
+    cdef void check_blocked(self, int64_t now_ns) noexcept nogil:
+        cdef int64_t position = self.read_position()
         cdef bint pending = (
             active_term_count(self.log) != <int32_t> (position >> self.log.position_bits)
             or producer_position(self.log) > position
         )
         if pending and position == self.last_read_position:
             if now_ns - self.last_read_change_ns > self.unblock_timeout_ns:
-                self.unblock(position)
+                self.unblock()
         else:
             self.last_read_change_ns = now_ns
             self.last_read_position = position
 
-    cdef bint unblock(self, int64_t position) noexcept nogil:
+    cdef bint unblock(self) noexcept nogil:
+        cdef int64_t position = self.read_position()
         if position >= self.allocation.limit:
             return False
         if unblock_log(self.log, position) == UNBLOCK_NOTHING:
@@ -146,6 +182,16 @@ cdef class PublicationStream(DriverStream):
         """Return the position at which the next message will be published."""
         return producer_position(self.log)
 
+    @property
+    def revoked(self) -> bool:
+        """Whether a client has revoked the publication."""
+        return self.is_revoked != 0
+
+    @property
+    def subscribers_drained(self) -> bool:
+        """Whether every subscriber has consumed everything."""
+        return self.subscribers.all_reached(producer_position(self.log))
+
     def enter(self, state: int) -> None:
         """Change to another state."""
         if not self.state < state <= PUBLICATION_DONE:
@@ -155,3 +201,42 @@ cdef class PublicationStream(DriverStream):
     def sample_publisher(self) -> None:
         """Store the publisher's position in its counter."""
         store_release_i64(self.pub_pos, producer_position(self.log))
+
+    def revoke(self) -> None:
+        """Mark the publication as revoked; the next timer event ends it."""
+        set_publication_revoked(self.log)
+        store_release_i32(&self.is_revoked, 1)
+
+    def end_stream(self) -> None:
+        """End the stream: set the limit and the end of stream to the publisher's position."""
+        cdef int64_t producer = producer_position(self.log)
+        store_release_i64(self.pub_lmt, producer)
+        set_end_of_stream_position(self.log, producer)
+
+    def disconnect(self) -> None:
+        """Mark the publication as not connected, for its publishers."""
+        set_log_connected(self.log, False)
+
+    def join_position(self) -> int:
+        """Return where a new subscriber starts: where the readers are."""
+        return self.read_position()
+
+    def add_subscriber(self, counter_id: int, tethered: bool, now_ns: int) -> None:
+        """Add a subscriber's position, which counts for flow control from now on."""
+        self.subscribers.add(counter_id, tethered, now_ns)
+        self.on_subscribers_changed()
+
+    def remove_subscriber(self, counter_id: int) -> bool:
+        """Remove a subscriber's position; return whether it was there."""
+        known = self.subscribers.remove(counter_id)
+        self.on_subscribers_changed()
+        return known
+
+    def set_subscriber_state(self, counter_id: int, state: int, now_ns: int) -> None:
+        """Change the state of a subscriber at a monotonic time."""
+        self.subscribers.set_state(counter_id, state, now_ns)
+        self.on_subscribers_changed()
+
+    def due_subscribers(self, now_ns: int) -> list[int]:
+        """Return counter ids of the untethered subscribers that change state, the last first."""
+        return self.subscribers.due(self.window_limit(), now_ns)

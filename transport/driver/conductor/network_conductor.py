@@ -6,7 +6,6 @@ endpoints and images. This class connects the halves, for spies and response cha
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.receive.network_subscriptions import NetworkSubscriptions
@@ -15,14 +14,12 @@ from aerolog.transport.driver.send.network_publications import NetworkPublicatio
 from aerolog.transport.driver.send.publication_destinations import PublicationDestinations
 from aerolog.transport.driver.send.send_channel_endpoint import SendChannelEndpoints
 from aerolog.transport.driver.send.sender_reports import SenderReports
-from aerolog.transport.driver.send.spies import Spies
-from aerolog.transport.errors import StorageSpaceError
+from aerolog.transport.uri.keys import IPC_CHANNEL, SPY_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.transport.driver.conductor.conductor_context import ConductorContext
-    from aerolog.transport.driver.send.network_publication import NetworkPublication
     from aerolog.transport.network.udp_channel import UdpChannel
     from aerolog.transport.protocol.commands import (
         AddDestination,
@@ -45,9 +42,6 @@ if TYPE_CHECKING:
         | RemoveReceiveDestination
     )
 
-_IPC_PREFIX = "aeron:ipc"
-_SPY_PREFIX = "aeron-spy:"
-
 
 class NetworkConductor:
     """All UDP publications, subscriptions, spies and images of a driver.
@@ -57,6 +51,8 @@ class NetworkConductor:
         refuse: answers a command that fails after the call that handed it over has returned.
 
     Attributes:
+        publications: the publications of the sending half.
+        spies: the spies of the sending half.
         subscriptions: the subscriptions of the receiving half.
         images: the images of the receiving half.
     """
@@ -66,22 +62,16 @@ class NetworkConductor:
     ) -> None:
         self._conductor = conductor
         self._refuse = refuse
-        self._udp_publications: list[NetworkPublication] = []
         self._endpoints = SendChannelEndpoints(conductor)
-        self._spies = Spies(conductor, self._udp_publications)
         self.subscriptions = NetworkSubscriptions(conductor)
         self.images = PublicationImages(conductor, self.subscriptions)
-        self._publications = NetworkPublications(
-            conductor,
-            self._endpoints,
-            self._spies,
-            self.subscriptions,
-            self.images,
-            self._udp_publications,
+        self.publications = NetworkPublications(
+            conductor, self._endpoints, self.subscriptions, self.images
         )
-        self._destinations = PublicationDestinations(conductor, self._publications)
+        self.spies = self.publications.spies
+        self._destinations = PublicationDestinations(conductor, self.publications)
         self._reports = SenderReports(
-            conductor, self._endpoints, self.subscriptions, self.images, self._udp_publications
+            conductor, self._endpoints, self.subscriptions, self.images, self.publications
         )
 
     @property
@@ -101,11 +91,7 @@ class NetworkConductor:
 
     def add_publication(self, command: AddPublication | AddExclusivePublication) -> None:
         """Share or make a publication, as soon as its channel is resolved."""
-        self._with_channel(command, lambda channel: self._publications.add(command, channel))
-
-    def remove_publication(self, registration_id: int, *, revoke: bool) -> bool:
-        """Drop one reference to a publication; return False when the id is unknown."""
-        return self._publications.remove(registration_id, revoke=revoke)
+        self._with_channel(command, lambda channel: self.publications.publish(command, channel))
 
     def add_destination(self, command: AddDestination) -> None:
         """Add a destination to a publication."""
@@ -125,23 +111,23 @@ class NetworkConductor:
 
     def add_subscription(self, command: AddSubscription) -> None:
         """Subscribe to a channel, or spy on it, as soon as it is resolved."""
-        owner = self._spies if command.channel.startswith(_SPY_PREFIX) else self.subscriptions
-        self._with_channel(command, lambda channel: owner.add(command, channel))
+        owner = self.spies if command.channel.startswith(SPY_PREFIX) else self.subscriptions
+        self._with_channel(command, lambda channel: owner.subscribe(command, channel))
 
     def remove_subscription(self, registration_id: int) -> bool:
         """Remove the UDP subscriptions and spies of an id; return False when there are none."""
-        is_spy = self._spies.remove(registration_id)
+        is_spy = self.spies.remove(registration_id)
         return self.subscriptions.remove(registration_id) or is_spy
 
     def add_receive_destination(self, command: AddReceiveDestination) -> None:
         """Add a channel to a multi-destination subscription."""
         link = self.subscriptions.multi_destination(command.registration_id)
-        if command.channel.startswith(_IPC_PREFIX):
+        if command.channel.startswith(IPC_CHANNEL):
             self._conductor.ipc.add_destination(command, link.client, link.stream_id)
-        elif command.channel.startswith(_SPY_PREFIX):
+        elif command.channel.startswith(SPY_PREFIX):
             self._with_channel(
                 command,
-                lambda channel: self._spies.add_destination(
+                lambda channel: self.spies.add_destination(
                     command, channel, link.client, link.stream_id
                 ),
             )
@@ -154,10 +140,10 @@ class NetworkConductor:
 
     def remove_receive_destination(self, command: RemoveReceiveDestination) -> None:
         """Remove a channel from a multi-destination subscription."""
-        if command.channel.startswith(_IPC_PREFIX):
+        if command.channel.startswith(IPC_CHANNEL):
             self._conductor.ipc.remove_destination(command)
-        elif command.channel.startswith(_SPY_PREFIX):
-            self._spies.remove_destination(command)
+        elif command.channel.startswith(SPY_PREFIX):
+            self.spies.remove_destination(command)
         else:
             self.subscriptions.check_removable(command.registration_id)
             self._with_channel(
@@ -166,28 +152,7 @@ class NetworkConductor:
                 is_destination=True,
             )
 
-    def reject_image(self, correlation_id: int, reason: str) -> bool:
-        """Reject an image and send the reason to its sender; return False when there is none."""
-        return self.images.reject(correlation_id, reason)
-
-    # ---- timer events and agents ----------------------------------------------------------------
-
-    def drop_links_of_gone_clients(self) -> None:
-        """Drop the publication links of clients that are gone."""
-        self._publications.drop_links_of_gone_clients()
-
-    def on_publications_timer(self) -> None:
-        """Run the timer event of every publication."""
-        self._publications.on_timer()
-
-    def close_subscriptions_of_gone_clients(self) -> None:
-        """Close the subscriptions and spies of clients that are gone, without a message."""
-        self.subscriptions.close_of_gone_clients()
-        self._spies.close_of_gone_clients()
-
-    def on_images_timer(self) -> None:
-        """Run the timer event of every image."""
-        self.images.on_timer()
+    # ---- events, ends ---------------------------------------------------------------------------
 
     def on_events(self) -> int:
         """Handle events of sender and receiver, and hand over commands that had no room before.
@@ -201,21 +166,12 @@ class NetworkConductor:
 
     def report_refused_allocations(self) -> None:
         """Record an error for every log whose next term the disk had no space for."""
-        for publication in self._udp_publications:
-            code = publication.stream.refused_allocation()
-            if code:
-                self._conductor.context.errors.record_event(
-                    f"{StorageSpaceError.__module__}.{StorageSpaceError.__qualname__}: ERROR - "
-                    f"no room for the next term of {publication.log.path} ({os.strerror(code)}): "
-                    f"its publication limit is withheld until there is\n",
-                    ("no room for a term", publication.registration_id),
-                )
+        self.publications.report_refused_allocations()
         self.images.report_refused_allocations()
 
     def free_logs(self) -> None:
         """Close all logs, once the conductor has ended."""
-        for publication in self._udp_publications:
-            self._conductor.context.logs.free(publication.log)
+        self.publications.free_logs()
         self.images.close()
 
     def close_sockets(self) -> None:

@@ -1,12 +1,13 @@
-"""Announces images to subscribers and allocates the counters of subscribers' positions.
+"""Clients' subscriptions with their images, and what they are told of them.
 
-All subscriptions share these functions: those to IPC streams, to UDP streams, and spies
-(spec counters 3 and 4, spec cnc-and-commands 15). Conductor only.
+All subscriptions share this: those to IPC streams, to UDP streams, and spies (spec counters 3 and
+4, spec cnc-and-commands 15). Conductor only.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from aerolog.transport.driver.conductor.subscriber_positions import (
     SUBSCRIBER_ACTIVE,
@@ -24,32 +25,6 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.conductor.clients import AeronClient
     from aerolog.transport.driver.context import DriverContext
     from aerolog.transport.driver.logs.log_store import LogFile
-
-ImageT = TypeVar("ImageT")
-
-
-class SubscriptionLink(Protocol):
-    """A client's subscription, or a destination of one."""
-
-    @property
-    def registration_id(self) -> int:
-        """The correlation id of the command that added it."""
-
-    @property
-    def client(self) -> AeronClient:
-        """The client that owns it."""
-
-    @property
-    def stream_id(self) -> int:
-        """The stream that it subscribes to."""
-
-    @property
-    def channel(self) -> str:
-        """The channel as the client wrote it."""
-
-    @property
-    def params(self) -> SubscriptionParams:
-        """The parameters of its channel."""
 
 
 class _Stream(Protocol):
@@ -85,9 +60,44 @@ class Subscribable(Protocol):
         """The native part of the stream."""
 
 
+ImageT = TypeVar("ImageT", bound=Subscribable)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class SubscriptionLink(Generic[ImageT]):
+    """A client's subscription, or a destination of one.
+
+    Attributes:
+        registration_id: the correlation id of the command that added it; of a destination, that
+            of the multi-destination subscription.
+        client: the client that owns it.
+        stream_id: the stream that it subscribes to.
+        channel: as the client wrote it.
+        params: the parameters of the channel.
+        session_id: the only session to match; None for any. A response subscription gets it when
+            the other side has answered.
+        images: maps images to the ids of position counters; -1 for an image that is gone for good
+            because its untethered subscriber fell behind.
+    """
+
+    registration_id: int
+    client: AeronClient
+    stream_id: int
+    channel: str
+    params: SubscriptionParams
+    session_id: int | None
+    images: dict[ImageT, int] = field(default_factory=dict)
+
+    def matches_session(self, session_id: int) -> bool:
+        """Return whether it subscribes to a session of its stream."""
+        if self.session_id is None:
+            return not self.params.is_response
+        return self.session_id == session_id
+
+
 def allocate_position(
     context: DriverContext,
-    link: SubscriptionLink,
+    link: SubscriptionLink[ImageT],
     session_id: int,
     join_position: int,
     image_id: int | None = None,
@@ -116,9 +126,7 @@ def allocate_position(
     )
 
 
-def tell_available(
-    context: DriverContext, link: SubscriptionLink, image: Subscribable, counter_id: int
-) -> None:
+def tell_available(context: DriverContext, link: SubscriptionLink[ImageT], image: ImageT) -> None:
     """Announce an image whose position counter is ready."""
     context.tell(
         AvailableImage(
@@ -126,14 +134,14 @@ def tell_available(
             image.session_id,
             image.stream_id,
             link.registration_id,
-            counter_id,
+            link.images[image],
             image.log.path,
             image.source_identity,
         )
     )
 
 
-def tell_unavailable(context: DriverContext, link: SubscriptionLink, image: Subscribable) -> None:
+def tell_unavailable(context: DriverContext, link: SubscriptionLink[ImageT], image: ImageT) -> None:
     """Announce that an image has become unavailable."""
     context.tell(
         UnavailableImage(image.image_id, link.registration_id, image.stream_id, link.channel)
@@ -142,7 +150,7 @@ def tell_unavailable(context: DriverContext, link: SubscriptionLink, image: Subs
 
 def drop_position(
     context: DriverContext,
-    images: dict[ImageT, int],
+    link: SubscriptionLink[ImageT],
     image: ImageT,
     remove: Callable[[int], object],
 ) -> None:
@@ -150,51 +158,45 @@ def drop_position(
 
     Args:
         context: the driver's shared state.
-        images: the subscription's images, with the ids of their position counters.
+        link: the subscription that has the image.
         image: the image to drop.
         remove: removes the position from those of the stream.
     """
-    counter_id = images[image]
+    counter_id = link.images[image]
     if counter_id != NULL_COUNTER_ID:
         remove(counter_id)
         context.free_counter(counter_id)
-        images[image] = NULL_COUNTER_ID
+        link.images[image] = NULL_COUNTER_ID
 
 
 def move_untethered(
     context: DriverContext,
-    link: SubscriptionLink,
-    image: Subscribable,
-    counter_id: int,
+    link: SubscriptionLink[ImageT],
+    image: ImageT,
     state: int,
-    enter: Callable[[int], None],
-) -> bool:
-    """Move an untethered subscriber whose time has come to its next state.
+) -> int | None:
+    """Tell of an untethered subscriber whose time has come, and return its next state.
 
     Args:
         context: the driver's shared state.
         link: the subscription whose position it is.
         image: the image that it reads, or that it had until it fell behind.
-        counter_id: the counter of its position.
         state: its state so far.
-        enter: makes the stream's subscriber positions take the next state.
 
     Returns:
-        Whether there is a next state; if not, the caller has to drop the position.
+        The state that the stream's subscriber positions have to take; None when there is no next
+        one, so that the caller has to drop the position.
     """
     if state == SUBSCRIBER_ACTIVE:
         tell_unavailable(context, link, image)
-        enter(SUBSCRIBER_LINGER)
-        change = ("ACTIVE", "LINGER")
+        following, change = SUBSCRIBER_LINGER, ("ACTIVE", "LINGER")
     elif state == SUBSCRIBER_RESTING:
-        context.counters.set_value(counter_id, image.stream.join_position())
-        enter(SUBSCRIBER_ACTIVE)
-        tell_available(context, link, image, counter_id)
-        change = ("RESTING", "ACTIVE")
+        context.counters.set_value(link.images[image], image.stream.join_position())
+        tell_available(context, link, image)
+        following, change = SUBSCRIBER_ACTIVE, ("RESTING", "ACTIVE")
     elif link.params.is_rejoin:
-        enter(SUBSCRIBER_RESTING)
-        change = ("LINGER", "RESTING")
+        following, change = SUBSCRIBER_RESTING, ("LINGER", "RESTING")
     else:
-        return False
+        return None
     context.events.untethered(link.registration_id, image.stream_id, image.session_id, *change)
-    return True
+    return following

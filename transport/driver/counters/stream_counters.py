@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import struct
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aerolog.transport.driver.context import DriverContext
 
 MAX_LABEL_LENGTH = 380
 _MAX_KEY_CHANNEL_LENGTH = 92
 _MAX_LABEL_LENGTH_FOR_SUFFIX = 360
 _KEY = struct.Struct("<qiii")
+_NO_OWNER = -1
 
 
 class CounterType(IntEnum):
@@ -73,3 +78,80 @@ def heartbeat_key(client_id: int) -> bytes:
 def heartbeat_label(client_id: int) -> str:
     """Return the label of a client's heartbeat counter; the client appends its name to it."""
     return f"client-heartbeat: id={client_id}"
+
+
+class StreamCounters:
+    """Allocates the counters of one publication or image, one after the other.
+
+    Args:
+        context: the driver's shared state.
+        registration_id: of the publication or image.
+        session_id: the stream's session.
+        stream_id: the stream's id.
+        channel: as its client wrote it.
+        client_id: the client that owns the counters.
+
+    Attributes:
+        ids: the ids of the counters allocated so far.
+    """
+
+    def __init__(
+        self,
+        context: DriverContext,
+        registration_id: int,
+        session_id: int,
+        stream_id: int,
+        channel: str,
+        client_id: int,
+    ) -> None:
+        self._context = context
+        self._identity = (registration_id, session_id, stream_id)
+        self._channel = channel
+        self._client_id = client_id
+        self.ids: list[int] = []
+
+    def allocate(
+        self,
+        type_id: CounterType,
+        name: str,
+        value: int = 0,
+        *,
+        channel: str | None = None,
+        has_owner: bool = True,
+    ) -> int:
+        """Allocate one more counter.
+
+        Args:
+            type_id: the type of the counter.
+            name: the start of the label.
+            value: the first value.
+            channel: the channel to show, when it is not the client's.
+            has_owner: whether the counter belongs to the client.
+
+        Raises:
+            CountersFullError: no counter is free.
+        """
+        identity = (*self._identity, self._channel if channel is None else channel)
+        counter_id = self._context.counters.allocate(
+            type_id,
+            stream_label(name, *identity),
+            stream_key(*identity),
+            registration_id=self._identity[0],
+            owner_id=self._client_id if has_owner else _NO_OWNER,
+            value=value,
+        )
+        self.ids.append(counter_id)
+        return counter_id
+
+    def allocate_publisher(self, position: int, *, is_exclusive: bool) -> tuple[int, int]:
+        """Allocate the counters of the publisher's position and limit, both at one position."""
+        kind = "exclusive" if is_exclusive else "concurrent"
+        return (
+            self.allocate(CounterType.PUBLISHER_POSITION, f"pub-pos ({kind})", position),
+            self.allocate(CounterType.PUBLISHER_LIMIT, "pub-lmt", position),
+        )
+
+    def free(self) -> None:
+        """Free all counters allocated so far."""
+        for counter_id in self.ids:
+            self._context.free_counter(counter_id)

@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver.conductor.driver_publication import DriverPublication
-from aerolog.transport.driver.ipc import ipc_stream
+from aerolog.transport.driver.conductor.driver_stream import ACTIVE, DRAINING
+from aerolog.transport.driver.conductor.local_subscriptions import NO_CHANNEL_STATUS
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.ipc.ipc_stream import IpcStream
 
+SESSION_MEDIA: Final = "ipc"
+
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class IpcPublication(DriverPublication):
-    """One log that the clients of this driver publish to and subscribe to directly.
+    """One log that the clients of this driver publish to and subscribe to directly."""
 
-    Attributes:
-        pub_pos_id: the counter of the publisher's position.
-        pub_lmt_id: the counter of the publication limit.
-        stream: the native part of the publication.
-    """
-
-    pub_pos_id: int
-    pub_lmt_id: int
     stream: IpcStream
 
     @property
-    def is_active(self) -> bool:
-        """Whether clients may share it."""
-        return self.stream.state == ipc_stream.ACTIVE
+    def media(self) -> str:
+        """The media that session ids belong to."""
+        return SESSION_MEDIA
 
     @property
-    def accepts_subscriptions(self) -> bool:
+    def channel_status_id(self) -> int:
+        """-1, because it has no endpoint."""
+        return NO_CHANNEL_STATUS
+
+    @property
+    def accepts_subscribers(self) -> bool:
         """Whether a new subscriber may join."""
         if self.stream.cooling_down:
             return False
-        if self.stream.state == ipc_stream.ACTIVE:
+        if self.stream.state == ACTIVE:
             return True
-        return self.stream.state == ipc_stream.DRAINING and not self.stream.drained
+        return self.stream.state == DRAINING and not self.stream.subscribers_drained

@@ -3,16 +3,12 @@
 from libc.stdint cimport int64_t
 
 from aerolog.transport.driver.conductor.driver_stream cimport PublicationStream
-from aerolog.transport.driver.conductor.subscriber_positions cimport SubscriberPositions
 
 
 cdef class IpcStream(PublicationStream):
-    cdef SubscriberPositions _subscribers
-    cdef bint _revoked
     cdef int64_t _trip_gain
     cdef int64_t _trip_limit
     cdef int64_t _consumer_position
     cdef int64_t _clean_position
     cdef bint _cooling_down
     cdef int64_t _cool_down_end_ns
-    cdef int64_t _window_limit(self) noexcept nogil

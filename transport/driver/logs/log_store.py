@@ -5,6 +5,7 @@ Spec log-buffers 1, spec cnc-and-commands 21. Conductor only.
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -150,6 +151,23 @@ class LogStore:
         log.logs = None
         self._files.remove(log.path)
         self._forget(log)
+
+    def report_refused_term(self, log: LogFile, owner_id: int, code: int, withheld: str) -> None:
+        """Record that the disk had no space for the next term of a log.
+
+        Args:
+            log: the log.
+            owner_id: the id of its publication or image.
+            code: the errno; nothing is recorded for 0.
+            withheld: the limit that does not move until there is space.
+        """
+        if code:
+            self._errors.record_event(
+                f"{StorageSpaceError.__module__}.{StorageSpaceError.__qualname__}: ERROR - "
+                f"no room for the next term of {log.path} ({os.strerror(code)}): "
+                f"its {withheld} is withheld until there is\n",
+                ("no room for a term", owner_id),
+            )
 
     def _remove(self, log: LogFile) -> bool:
         log.logs = None

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.config.definition import Infer
 from aerolog.transport.driver import properties
-from aerolog.transport.driver.conductor.session_ids import wrap_int32
+from aerolog.transport.driver.channels.channel_params import StartPosition
 from aerolog.transport.driver.conductor.subscriber_positions import SubscriberPositions
 from aerolog.transport.driver.congestion_control.congestion_control_supplier import (
     image_congestion_control,
 )
 from aerolog.transport.driver.counters.endpoint_counters import source_text
-from aerolog.transport.driver.counters.stream_counters import CounterType, stream_key, stream_label
+from aerolog.transport.driver.counters.stream_counters import CounterType, StreamCounters
 from aerolog.transport.driver.receive.loss_detector import OptimalMulticastDelay, StaticDelay
 from aerolog.transport.driver.receive.publication_image import PublicationImage
 from aerolog.transport.driver.receive.receive_stream import ReceiveStream
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.receive.receiver_events import CreateImage
 
 _COUNTER_STRIDE: Final = 128
-_NO_OWNER: Final = -1
 _SEED_BITS: Final = 64
 
 
@@ -79,9 +78,19 @@ def make_image(
         log = context.logs.create_image_log(correlation_id, metadata)
         undo.callback(context.logs.discard, log)
         congestion = _congestion(conductor, endpoint, event, window)
-        counters = _Counters(context, correlation_id, event, first, undo)
-        counters.show_congestion(congestion, endpoint.channel.original)
-        hwm_id, pos_id, naks_id = counters.allocate_positions()
+        counters = StreamCounters(
+            context,
+            correlation_id,
+            event.session_id,
+            event.stream_id,
+            first.channel,
+            first.client.client_id,
+        )
+        undo.callback(counters.free)
+        _show_congestion(context, counters, congestion, endpoint.channel.original)
+        hwm_id = counters.allocate(CounterType.RECEIVER_HWM, "rcv-hwm")
+        pos_id = counters.allocate(CounterType.RECEIVER_POSITION, "rcv-pos")
+        naks_id = counters.allocate(CounterType.RECEIVER_NAKS_SENT, "rcv-naks-sent")
         source = source_text(event.source)
         assert log.logs is not None
         stream = ReceiveStream(
@@ -114,7 +123,7 @@ def make_image(
             endpoint=endpoint,
             source_identity=source,
             source_host=host_of(event.source),
-            counter_ids=tuple(counters.ids),
+            counter_ids=counters.ids,
             log=log,
             stream=stream,
             is_response_wanted=bool(event.flags & SETUP_FLAG_SEND_RESPONSE),
@@ -123,81 +132,30 @@ def make_image(
 
 def initial_position(event: CreateImage) -> int:
     """Return the position at which an image joins: the one that the SETUP gives."""
-    terms = wrap_int32(event.active_term_id - event.initial_term_id)
-    return terms * event.term_length + event.term_offset
+    start = StartPosition(event.initial_term_id, event.active_term_id, event.term_offset)
+    return start.position(event.term_length)
 
 
-class _Counters:
-    """The counters of one image, which are freed again when making it fails."""
+def _show_congestion(
+    context: DriverContext, counters: StreamCounters, congestion: CongestionControl, channel: str
+) -> None:
+    """Allocate the counters in which a strategy shows its numbers.
 
-    def __init__(
-        self,
-        context: DriverContext,
-        correlation_id: int,
-        event: CreateImage,
-        first: NetworkSubscription,
-        undo: ExitStack,
-    ) -> None:
-        self._context = context
-        self._correlation_id = correlation_id
-        self._event = event
-        self._first = first
-        self._undo = undo
-        self.ids: list[int] = []
-
-    def allocate_positions(self) -> tuple[int, int, int]:
-        """Allocate the counters of the high-water mark, the rebuild position and the NAKs sent."""
-        return (
-            self._allocate(CounterType.RECEIVER_HWM, "rcv-hwm"),
-            self._allocate(CounterType.RECEIVER_POSITION, "rcv-pos"),
-            self._allocate(CounterType.RECEIVER_NAKS_SENT, "rcv-naks-sent"),
-        )
-
-    def show_congestion(self, congestion: CongestionControl, channel: str) -> None:
-        """Allocate the counters in which a strategy shows its numbers.
-
-        Args:
-            congestion: the strategy.
-            channel: the channel of the endpoint, which has chosen the strategy.
-        """
-        cnc = self._context.cnc
-        lengths = cnc.header.lengths
-        values_at = (
-            HEADER_LENGTH + lengths.to_driver + lengths.to_clients + lengths.counter_metadata
-        )
-        ids = [
-            self._allocate(CounterType.PER_IMAGE, name, channel=channel, owner_id=_NO_OWNER)
-            for name in congestion.counter_names
-        ]
-        if ids:
-            congestion.bind_counters(cnc.mapped, *(values_at + _COUNTER_STRIDE * i for i in ids))
-
-    def _allocate(
-        self,
-        type_id: CounterType,
-        name: str,
-        *,
-        channel: str | None = None,
-        owner_id: int | None = None,
-    ) -> int:
-        """Allocate a counter, by default with the first subscription's channel and owner."""
-        first = self._first
-        identity = (
-            self._correlation_id,
-            self._event.session_id,
-            self._event.stream_id,
-            first.channel if channel is None else channel,
-        )
-        counter_id = self._context.counters.allocate(
-            type_id,
-            stream_label(name, *identity),
-            stream_key(*identity),
-            registration_id=self._correlation_id,
-            owner_id=first.client.client_id if owner_id is None else owner_id,
-        )
-        self.ids.append(counter_id)
-        self._undo.callback(self._context.free_counter, counter_id)
-        return counter_id
+    Args:
+        context: the driver's shared state.
+        counters: the counters of the image.
+        congestion: the strategy.
+        channel: the channel of the endpoint, which has chosen the strategy.
+    """
+    lengths = context.cnc.header.lengths
+    values_at = HEADER_LENGTH + lengths.to_driver + lengths.to_clients + lengths.counter_metadata
+    ids = [
+        counters.allocate(CounterType.PER_IMAGE, name, channel=channel, has_owner=False)
+        for name in congestion.counter_names
+    ]
+    if ids:
+        offsets = (values_at + _COUNTER_STRIDE * counter_id for counter_id in ids)
+        congestion.bind_counters(context.cnc.mapped, *offsets)
 
 
 def _congestion(

@@ -17,17 +17,13 @@ from aerolog.transport.driver.conductor.subscription_links import (
     allocate_position,
     drop_position,
     tell_available,
-    tell_unavailable,
 )
-from aerolog.transport.driver.context import remove_at
+from aerolog.transport.driver.context import take_from
 from aerolog.transport.driver.receive.network_subscription import NetworkSubscription
 from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannelEndpoints
 from aerolog.transport.driver.receive.receive_destinations import ReceiveDestinations
 from aerolog.transport.errors import ControlProtocolError, ErrorCode
-from aerolog.transport.protocol.responses import (
-    OperationSuccess,
-    SubscriptionReady,
-)
+from aerolog.transport.protocol.responses import OperationSuccess, SubscriptionReady
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.channels.network_params import NetworkSubscriptionParams
@@ -61,7 +57,7 @@ class NetworkSubscriptions:
 
     # ---- commands -------------------------------------------------------------------------------
 
-    def add(self, command: AddSubscription, channel: UdpChannel) -> None:
+    def subscribe(self, command: AddSubscription, channel: UdpChannel) -> None:
         """Subscribe to a stream, and join the images that exist already.
 
         Raises:
@@ -80,14 +76,16 @@ class NetworkSubscriptions:
             self.channels.close_if_unused(endpoint)
             raise
         link = NetworkSubscription(
-            command.correlation_id,
-            client,
-            command.stream_id,
-            command.channel,
-            endpoint.channel if channel.original == endpoint.channel.original else channel,
-            params,
-            endpoint,
-            params.session_id,
+            registration_id=command.correlation_id,
+            client=client,
+            stream_id=command.stream_id,
+            channel=command.channel,
+            params=params,
+            session_id=params.session_id,
+            udp_channel=(
+                endpoint.channel if channel.original == endpoint.channel.original else channel
+            ),
+            endpoint=endpoint,
         )
         self.links.append(link)
         self.channels.add_reference(
@@ -108,12 +106,9 @@ class NetworkSubscriptions:
         Returns False when no subscription has that id.
         """
         found = False
-        for index in range(len(self.links) - 1, -1, -1):
-            link = self.links[index]
-            if link.registration_id == registration_id:
-                found = True
-                remove_at(self.links, index)
-                self._close_link(link)
+        for link in take_from(self.links, lambda link: link.registration_id == registration_id):
+            found = True
+            self._close_link(link)
         return found
 
     def has(self, registration_id: int) -> bool:
@@ -187,11 +182,8 @@ class NetworkSubscriptions:
 
     def close_of_gone_clients(self) -> None:
         """Close the subscriptions of clients that are gone, without a message."""
-        for index in range(len(self.links) - 1, -1, -1):
-            link = self.links[index]
-            if link.client.gone:
-                self._close_link(link)
-                remove_at(self.links, index)
+        for link in take_from(self.links, lambda link: link.client.gone):
+            self._close_link(link)
 
     def close(self) -> None:
         """Close all sockets, once the receiver has ended."""
@@ -209,16 +201,6 @@ class NetworkSubscriptions:
         """Return the subscriptions that have an image."""
         return [link for link in self.links if image in link.images]
 
-    def allocate_position(
-        self, link: NetworkSubscription, session_id: int, join_position: int
-    ) -> int:
-        """Allocate the counter to which a client writes the position that it has read to.
-
-        Raises:
-            CountersFullError: no counter is free.
-        """
-        return allocate_position(self._context, link, session_id, join_position)
-
     def link_image(
         self, link: NetworkSubscription, image: PublicationImage, counter_id: int
     ) -> None:
@@ -228,7 +210,7 @@ class NetworkSubscriptions:
         image.stream.subscribers.add(
             counter_id, link.params.is_tether, self._conductor.agent.now_ns
         )
-        self.tell_available(link, image)
+        tell_available(self._context, link, image)
 
     def unlink(self, link: NetworkSubscription, image: PublicationImage) -> None:
         """Remove one image: its position no longer counts, and its counter is freed."""
@@ -237,21 +219,15 @@ class NetworkSubscriptions:
 
     def drop_position(self, link: NetworkSubscription, image: PublicationImage) -> None:
         """Free an image's position counter; the subscription is told of the image's end later."""
-        drop_position(self._context, link.images, image, image.stream.subscribers.remove)
-
-    def tell_available(self, link: NetworkSubscription, image: PublicationImage) -> None:
-        """Announce an image whose position counter is ready."""
-        tell_available(self._context, link, image, link.images[image])
-
-    def tell_unavailable(self, link: NetworkSubscription, image: PublicationImage) -> None:
-        """Announce that an image has become unavailable."""
-        tell_unavailable(self._context, link, image)
+        drop_position(self._context, link, image, image.stream.subscribers.remove)
 
     # ---- inside -----------------------------------------------------------------------------
 
     def _join(self, link: NetworkSubscription, image: PublicationImage) -> None:
         """Link a subscription to an image that other subscribers have read already."""
-        counter_id = self.allocate_position(link, image.session_id, image.stream.join_position())
+        counter_id = allocate_position(
+            self._context, link, image.session_id, image.stream.join_position()
+        )
         self.link_image(link, image, counter_id)
 
     def _close_link(self, link: NetworkSubscription) -> None:

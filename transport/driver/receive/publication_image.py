@@ -35,7 +35,7 @@ class PublicationImage:
     endpoint: ReceiveChannelEndpoint
     source_identity: str
     source_host: str
-    counter_ids: tuple[int, ...]
+    counter_ids: list[int]
     log: LogFile
     stream: ReceiveStream
     is_response_wanted: bool = False

@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver import properties
 from aerolog.transport.driver.conductor.command_error import ILLEGAL_ARGUMENT, generic
-from aerolog.transport.driver.conductor.subscription_links import move_untethered
+from aerolog.transport.driver.conductor.subscription_links import (
+    allocate_position,
+    move_untethered,
+    tell_unavailable,
+)
 from aerolog.transport.driver.context import remove_at
 from aerolog.transport.driver.counters.endpoint_counters import address_text
 from aerolog.transport.driver.counters.system_counters import SystemCounter
@@ -34,7 +38,6 @@ from aerolog.transport.driver.receive.receiver_events import (
     Unresolved,
 )
 from aerolog.transport.driver.receive.source_limits import SourceLimits, host_of
-from aerolog.transport.errors import StorageSpaceError
 from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
@@ -69,11 +72,6 @@ class PublicationImages:
         )
 
     # ---- for the other half ------------------------------------------------------------------
-
-    def find(self, correlation_id: int) -> ReceiveStream | None:
-        """Return the image of an id."""
-        found = self._find(correlation_id)
-        return None if found is None else found.stream
 
     def reject(self, correlation_id: int, reason: str) -> bool:
         """Reject an image and send the reason to its sender; return False when there is none."""
@@ -120,14 +118,12 @@ class PublicationImages:
     def report_refused_allocations(self) -> None:
         """Record an error for every image whose log had no space for its next term."""
         for image in self._images:
-            code = image.stream.refused_allocation()
-            if code:
-                self._context.errors.record_event(
-                    f"{StorageSpaceError.__module__}.{StorageSpaceError.__qualname__}: ERROR - "
-                    f"no room for the next term of {image.log.path} ({os.strerror(code)}): "
-                    f"its receiver window is withheld until there is\n",
-                    ("no room for a term", image.correlation_id),
-                )
+            self._context.logs.report_refused_term(
+                image.log,
+                image.correlation_id,
+                image.stream.refused_allocation(),
+                "receiver window",
+            )
 
     def close(self) -> None:
         """Close all logs, once the receiver has ended."""
@@ -183,7 +179,7 @@ class PublicationImages:
             )
         is_rejoin = True
         for link in self._subscriptions.with_image(image):
-            self._subscriptions.tell_unavailable(link, image)
+            tell_unavailable(self._context, link, image)
             is_rejoin = link.params.is_rejoin
         receiver, endpoint = self._conductor.receiver, image.endpoint
         if is_rejoin:
@@ -205,15 +201,11 @@ class PublicationImages:
             if each.images[image] == counter_id
         )
         subscribers = image.stream.subscribers
-        if not move_untethered(
-            self._context,
-            link,
-            image,
-            counter_id,
-            subscribers.state(counter_id),
-            lambda state: subscribers.set_state(counter_id, state, now_ns),
-        ):
+        state = move_untethered(self._context, link, image, subscribers.state(counter_id))
+        if state is None:
             self._subscriptions.drop_position(link, image)
+        else:
+            subscribers.set_state(counter_id, state, now_ns)
 
     # ---- events -----------------------------------------------------------------------------
 
@@ -292,12 +284,12 @@ class PublicationImages:
         event: CreateImage,
         links: list[NetworkSubscription],
     ) -> None:
-        subscriptions = self._subscriptions
         position_ids: list[int] = []
+        position = initial_position(event)
         try:
             for link in links:
                 position_ids.append(  # noqa: PERF401 -- those made so far are freed on failure
-                    subscriptions.allocate_position(link, event.session_id, initial_position(event))
+                    allocate_position(self._context, link, event.session_id, position)
                 )
             image = make_image(self._conductor, endpoint, event, links)
         except BaseException:
@@ -307,7 +299,7 @@ class PublicationImages:
         self._images.append(image)
         endpoint.image_count += 1
         for link, counter_id in zip(links, position_ids, strict=True):
-            subscriptions.link_image(link, image, counter_id)
+            self._subscriptions.link_image(link, image, counter_id)
         self._conductor.agent.add_stream(image.stream)
         self._conductor.receiver.add_image(endpoint.endpoint, image.stream)
 

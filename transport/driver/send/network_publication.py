@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.conductor.driver_publication import DriverPublication
-from aerolog.transport.driver.send.send_stream import ACTIVE, DRAINING
+from aerolog.transport.driver.conductor.driver_stream import ACTIVE, DRAINING
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.flow_control.flow_control import FlowControl
@@ -22,18 +22,13 @@ class NetworkPublication(DriverPublication):
         endpoint: the endpoint that sends it.
         flow_control: decides how far the sender may send; the sender owns it, but the conductor
             reads errors of strategies written in Python.
-        limit_id: the counter of the publication limit.
-        counter_ids: all its counters, in the order in which they were allocated; those of spies
-            whose images it has ended come last.
         stream: the native part, which the conductor and the sender work on.
-        since_ns: the monotonic time at which its state was entered.
+        since_ns: the monotonic time at which it was made, or has begun to linger.
         rejections: the first few reasons of receivers that rejected it.
     """
 
     endpoint: SendChannelEndpoint
     flow_control: FlowControl
-    limit_id: int
-    counter_ids: list[int]
     stream: SendStream
     since_ns: int
     rejections: set[str] = field(default_factory=set)
@@ -44,13 +39,18 @@ class NetworkPublication(DriverPublication):
         return self.endpoint.channel.canonical_form
 
     @property
-    def accepts_spies(self) -> bool:
+    def channel_status_id(self) -> int:
+        """The counter of its endpoint's status."""
+        return self.endpoint.status_id
+
+    @property
+    def accepts_subscribers(self) -> bool:
         """Whether a new spy may join."""
         stream = self.stream
         if stream.state == ACTIVE:
             return True
         return (
             stream.state == DRAINING
-            and stream.spies.counting > 0
+            and stream.subscribers.counting > 0
             and stream.publisher_position > stream.sender_position
         )

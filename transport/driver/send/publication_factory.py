@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from aerolog.transport.driver import properties
-from aerolog.transport.driver.counters.stream_counters import CounterType, stream_key, stream_label
+from aerolog.transport.driver.conductor.publication_log import publication_metadata, start_of
+from aerolog.transport.driver.counters.stream_counters import CounterType, StreamCounters
 from aerolog.transport.driver.flow_control.flow_control import MinFlowControl
 from aerolog.transport.driver.flow_control.flow_control_supplier import (
     create_flow_control,
     flow_control_params,
 )
-from aerolog.transport.driver.ipc.ipc_factory import position_of, publication_metadata, start_of
 from aerolog.transport.driver.send.network_publication import NetworkPublication
 from aerolog.transport.driver.send.retransmit_handler import RetransmitHandler
 from aerolog.transport.driver.send.send_stream import SendStream
@@ -31,52 +31,6 @@ if TYPE_CHECKING:
     from aerolog.transport.events.event_log import StreamEvents
     from aerolog.transport.network.udp_channel import UdpChannel
     from aerolog.transport.protocol.commands import AddExclusivePublication, AddPublication
-
-_NO_OWNER = -1
-
-
-class PublicationCounters:
-    """Allocates the counters of one publication, one after the other.
-
-    Attributes:
-        ids: the ids of the counters allocated so far.
-    """
-
-    def __init__(
-        self,
-        context: DriverContext,
-        command: AddPublication | AddExclusivePublication,
-        session_id: int,
-    ) -> None:
-        self._context = context
-        self._command = command
-        self._identity = (command.correlation_id, session_id, command.stream_id, command.channel)
-        self.ids: list[int] = []
-
-    def allocate(
-        self, type_id: CounterType, name: str, value: int = 0, *, has_owner: bool = True
-    ) -> int:
-        """Allocate one more counter.
-
-        Raises:
-            CountersFullError: no counter is free.
-        """
-        counter_id = self._context.counters.allocate(
-            type_id,
-            stream_label(name, *self._identity),
-            stream_key(*self._identity),
-            registration_id=self._command.correlation_id,
-            owner_id=self._command.client_id if has_owner else _NO_OWNER,
-            value=value,
-        )
-        self.ids.append(counter_id)
-        return counter_id
-
-    def free(self) -> None:
-        """Free all counters allocated so far."""
-        for counter_id in self.ids:
-            self._context.free_counter(counter_id)
-        self.ids.clear()
 
 
 def make_publication(
@@ -102,7 +56,14 @@ def make_publication(
         ),
         params.term_length,
     )
-    counters = PublicationCounters(context, command, params.session_id)
+    counters = StreamCounters(
+        context,
+        command.correlation_id,
+        params.session_id,
+        command.stream_id,
+        command.channel,
+        command.client_id,
+    )
     start = start_of(context, params)
     events = context.events.stream(params.session_id, command.stream_id, command.channel)
     log = None
@@ -124,11 +85,9 @@ def make_publication(
                 socket_rcvbuf_length=endpoint.rcvbuf_length,
             ),
         )
-        position = position_of(start, params.term_length)
-        kind = "exclusive" if is_exclusive else "concurrent"
-        ids = _StreamCounters(
-            counters.allocate(CounterType.PUBLISHER_POSITION, f"pub-pos ({kind})", position),
-            counters.allocate(CounterType.PUBLISHER_LIMIT, "pub-lmt", position),
+        position = start.position(params.term_length)
+        ids = _CounterIds(
+            *counters.allocate_publisher(position, is_exclusive=is_exclusive),
             counters.allocate(CounterType.SENDER_POSITION, "snd-pos", position),
             counters.allocate(CounterType.SENDER_LIMIT, "snd-lmt", position),
             counters.allocate(CounterType.SENDER_BPE, "snd-bpe"),
@@ -145,7 +104,6 @@ def make_publication(
         raise
     return NetworkPublication(
         registration_id=command.correlation_id,
-        client_id=command.client_id,
         stream_id=command.stream_id,
         session_id=params.session_id,
         channel=command.channel,
@@ -162,19 +120,7 @@ def make_publication(
     )
 
 
-def discard_publication(context: DriverContext, publication: NetworkPublication) -> None:
-    """Undo the making of a publication that no client has been told about."""
-    free_counters(context, publication)
-    context.logs.discard(publication.log)
-
-
-def free_counters(context: DriverContext, publication: NetworkPublication) -> None:
-    """Free the counters of a publication."""
-    for counter_id in publication.counter_ids:
-        context.free_counter(counter_id)
-
-
-class _StreamCounters(NamedTuple):
+class _CounterIds(NamedTuple):
     """Ids of the counters that the conductor and the sender write."""
 
     position: int
@@ -192,7 +138,7 @@ def _stream(
     params: PublicationParams,
     endpoint: SendChannelEndpoint,
     flow_control: FlowControl,
-    ids: _StreamCounters,
+    ids: _CounterIds,
     *,
     is_exclusive: bool,
     position: int,

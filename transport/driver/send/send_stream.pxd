@@ -8,7 +8,6 @@ data path allocates, except for receivers that join.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from aerolog.transport.driver.conductor.subscriber_positions cimport SubscriberPositions
 from aerolog.transport.driver.flow_control.flow_control cimport FlowControl
 from aerolog.transport.driver.send.live_receivers cimport LiveReceivers
 from aerolog.transport.driver.send.retransmit_handler cimport RetransmitHandler, resend_t
@@ -67,7 +66,6 @@ cdef class SendStream(BatchStream):
     # cycle: written by the conductor, read by the sender
     cdef int64_t _spy_position          # of the fastest spy
     cdef int32_t _is_end_of_stream
-    cdef int32_t _is_revoked
     # written by the sender, read by the conductor
     cdef int32_t _has_receivers
     cdef int32_t _has_unicast_eos
@@ -121,7 +119,6 @@ cdef class SendStream(BatchStream):
     cdef int64_t _tail_seen
     cdef int64_t _sender_seen
     cdef const void* _count             # of terms, in the log
-    cdef readonly SubscriberPositions spies
     cdef int64_t _publisher_seen
     cdef int64_t _publisher_limit
     cdef int64_t _clean_position
@@ -130,7 +127,6 @@ cdef class SendStream(BatchStream):
     cdef bint _move_limit(self, int64_t sender_position, int64_t producer) noexcept nogil
     cdef bint _store_limit(self, int64_t limit) noexcept nogil
     cdef void _show_spies(self, int64_t producer) noexcept nogil
-    cdef int64_t _window_limit(self) noexcept nogil
     cdef void _settle(self) noexcept nogil
     cdef bint _is_over(self) noexcept nogil
     cdef int _start_at(self, int64_t position, int64_t now_ns) except -1

@@ -18,11 +18,10 @@ from aerolog.transport.concurrent.atomic cimport (
 )
 from aerolog.transport.driver.conductor.driver_stream cimport (
     PUBLICATION_ACTIVE,
-    PUBLICATION_DONE,
     PUBLICATION_DRAINING,
     PUBLICATION_LINGER,
+    PublicationStream,
 )
-from aerolog.transport.driver.conductor.subscriber_positions cimport SubscriberPositions
 from aerolog.transport.driver.flow_control.flow_control cimport FlowControl
 from aerolog.transport.driver.logs.term_allocation cimport TermAllocation
 from aerolog.transport.driver.send.live_receivers cimport LiveReceivers
@@ -58,9 +57,7 @@ from aerolog.transport.logbuffer.descriptor cimport (
     index_by_term_count,
     offset_by_position,
     producer_position,
-    set_end_of_stream_position,
     set_log_connected,
-    set_publication_revoked,
     tail_address,
     tail_offset,
     tail_term_id,
@@ -100,10 +97,6 @@ from aerolog.transport.driver.flow_control.flow_control import MaxFlowControl
 from aerolog.transport.errors import ConfigurationError
 
 
-ACTIVE = PUBLICATION_ACTIVE
-DRAINING = PUBLICATION_DRAINING
-LINGER = PUBLICATION_LINGER
-DONE = PUBLICATION_DONE
 NO_TIMESTAMP = -1
 RESERVED_VALUE_OFFSET = -8
 
@@ -126,27 +119,18 @@ cdef int64_t _FLOW_CONTROL_PERIOD_NS = 10_000_000
 cdef class SendStream(BatchStream):
     """One UDP publication: its transmission, its limits, its positions and its states.
 
-    Args:
-        logs: the publication's log, with its session, stream, MTU and term length.
-        counters: the counters to which the ids refer, and the system counters; kept alive.
+    The position of its readers is the sender's, and its subscribers are spies.
+
+    Args besides those of `PublicationStream`:
         endpoint: the endpoint that sends it; the sender does not know it yet.
         flow_control: the strategy of this publication alone; from now on the sender owns it.
         retransmit: the retransmit handler, likewise.
-        pub_pos_id: the counter of the sampled publisher position, written by the conductor.
-        pub_lmt_id: the counter of the publication limit, written by the conductor.
         snd_pos_id: the counter of the sender's position, written by the sender.
         snd_lmt_id: the counter of the sender's limit, written by the sender.
         snd_bpe_id: the counter of back-pressure events, written by the sender.
         snd_naks_id: the counter of NAKs received, written by the sender.
-        exclusive: whether it is exclusive: such a publication is unblocked only while it drains.
         sparse: whether disk space is allocated as the limit moves.
         initial_position: the position at which it starts, a multiple of 32 in bytes.
-        window_length: the publication window in bytes.
-        unblock_timeout_ns: the time without progress of the sender until publishers are unblocked.
-        now_ns: the monotonic time.
-        window_limit_timeout_ns: how long an untethered spy may be behind the window.
-        linger_timeout_ns: how long such a spy then still holds the stream back.
-        resting_timeout_ns: how long it then rests before it may join again.
         connection_timeout_ns: receivers that are silent for longer are forgotten.
         signal_eos: whether heartbeats announce the end of the stream.
         spies_simulate_connection: whether a spy makes the publication connected, so that the sender
@@ -219,12 +203,6 @@ cdef class SendStream(BatchStream):
         self._snd_naks = self.counter(snd_naks_id)
         self._start_at(initial_position, now_ns)
         self.allocation = TermAllocation(logs, initial_position, sparse=sparse)
-        self.spies = SubscriberPositions(
-            counters,
-            window_limit_timeout_ns=window_limit_timeout_ns,
-            linger_timeout_ns=linger_timeout_ns,
-            resting_timeout_ns=resting_timeout_ns,
-        )
 
     cdef int _start_at(self, int64_t position, int64_t now_ns) except -1:
         """Set every position, counter and time to the start of the stream."""
@@ -432,7 +410,7 @@ cdef class SendStream(BatchStream):
         self._last_sent_ns = context.now_ns
         header.frame_length = 0
         header.flags = FLAGS_UNFRAGMENTED
-        if load_acquire_i32(&self._is_revoked) != 0:
+        if load_acquire_i32(&self.is_revoked) != 0:
             header.flags |= FLAG_EOS | FLAG_REVOKED
         elif self._signal_eos and load_acquire_i32(&self._is_end_of_stream) != 0:
             header.flags |= FLAG_EOS
@@ -475,7 +453,7 @@ cdef class SendStream(BatchStream):
         cdef bint connected = load_acquire_i32(&self._is_live) != 0 or (
             self._ssc and load_acquire_i32(&self._spy_count) > 0
         )
-        if load_acquire_i32(&self._is_revoked) != 0:
+        if load_acquire_i32(&self.is_revoked) != 0:
             connected = False
         if load_acquire_i32(&self._is_connected) != connected:
             store_release_i32(&self._is_connected, connected)
@@ -743,11 +721,11 @@ cdef class SendStream(BatchStream):
     cdef void _show_spies(self, int64_t producer) noexcept nogil:
         """Show the fastest spy's position to the sender, bounded by the publisher's position."""
         cdef int64_t fastest
-        if self.spies.count == 0 and self._spy_count == 0:
+        if self.subscribers.count == 0 and self._spy_count == 0:
             return
-        self.spies.lowest(&fastest)
+        self.subscribers.lowest(&fastest)
         store_release_i64(&self._spy_position, min(fastest, producer))
-        store_release_i32(&self._spy_count, self.spies.in_flow)
+        store_release_i32(&self._spy_count, self.subscribers.in_flow)
 
     cdef bint _move_limit(self, int64_t sender_position, int64_t producer) noexcept nogil:
         """Return whether a limit was moved or data cleaned, so that there may be more to do."""
@@ -756,7 +734,7 @@ cdef class SendStream(BatchStream):
         cdef int64_t lowest, highest, limit, gap
         cdef int64_t cleaned = 0
         if self._connected_seen != 0:
-            lowest = self.spies.lowest(&highest)
+            lowest = self.subscribers.lowest(&highest)
             if lowest >= 0:
                 slowest = min(slowest, lowest)
             limit = slowest + self.window
@@ -794,27 +772,33 @@ cdef class SendStream(BatchStream):
     cdef bint needs_control(self, int64_t now_ns) noexcept nogil:
         """Return whether this timer event changes something that clients have to be told."""
         if self.state == PUBLICATION_ACTIVE:
-            return self._is_revoked != 0 or self.spies.any_due(self._window_limit(), now_ns)
+            return self.is_revoked != 0 or self.subscribers.any_due(self.window_limit(), now_ns)
         if self.state == PUBLICATION_DRAINING:
-            return self._is_over() and self.spies.all_reached(producer_position(self.log))
+            return self._is_over() and self.subscribers.all_reached(producer_position(self.log))
         return self.references == 0 and self.state == PUBLICATION_LINGER
 
     cdef void tick(self, int64_t now_ns) noexcept nogil:
         """Do the work of a timer event of which clients are told nothing."""
         if self.state == PUBLICATION_ACTIVE:
-            self.spies.note_active(self._window_limit(), now_ns)
+            self.subscribers.note_active(self.window_limit(), now_ns)
             self.update_connected()
             self.retry_allocation()
             self._is_settled = False
             store_release_i64(self.pub_pos, producer_position(self.log))
             if not self.exclusive:
-                self.check_blocked(load_acquire_i64(&self._position), now_ns)
+                self.check_blocked(now_ns)
         elif self.state == PUBLICATION_DRAINING:
             self._settle()
 
-    cdef int64_t _window_limit(self) noexcept nogil:
-        """Return the position that an untethered spy must be past (11)."""
-        return load_acquire_i64(&self._position) - self.window + self.window // 4
+    cdef int64_t read_position(self) noexcept nogil:
+        """Return the position up to which everything is sent."""
+        return load_acquire_i64(&self._position)
+
+    cdef void on_subscribers_changed(self) noexcept nogil:
+        self._show_spies(producer_position(self.log))
+        self._is_settled = False
+        if self.state == PUBLICATION_ACTIVE:
+            self.update_connected()
 
     cdef bint _is_over(self) noexcept nogil:
         """Return whether everything is sent, or there is no receiver to send it to."""
@@ -830,18 +814,13 @@ cdef class SendStream(BatchStream):
         store_release_i64(self.pub_pos, producer)
         if producer > load_acquire_i64(&self._position):
             if (
-                self.unblock(load_acquire_i64(&self._position))
+                self.unblock()
                 or load_acquire_i32(&self._has_receivers) != 0
             ):
                 return
         store_release_i32(&self._is_end_of_stream, 1)
 
     # ---- the conductor: its control part --------------------------------------------------------
-
-    @property
-    def revoked(self) -> bool:
-        """Whether a client has revoked the publication."""
-        return self._is_revoked != 0
 
     @property
     def sender_position(self) -> int:
@@ -873,52 +852,11 @@ cdef class SendStream(BatchStream):
         """Whether all is sent or abandoned, so that only spies may still read."""
         return self._is_end_of_stream != 0
 
-    @property
-    def spies_drained(self) -> bool:
-        """Whether every spy has consumed everything."""
-        return self.spies.all_reached(producer_position(self.log))
-
-    def join_position(self) -> int:
-        """Return where a new spy starts: at the sender's position."""
-        return load_acquire_i64(&self._position)
-
-    def add_spy(self, counter_id: int, tethered: bool, now_ns: int) -> None:
-        """Add a spy's position, which counts for flow control from now on."""
-        self.spies.add(counter_id, tethered, now_ns)
-        self._spies_have_changed()
-
-    def remove_spy(self, counter_id: int) -> bool:
-        """Remove a spy's position; return whether it was there."""
-        known = self.spies.remove(counter_id)
-        self._spies_have_changed()
-        return known
-
-    def set_spy_state(self, counter_id: int, state: int, now_ns: int) -> None:
-        """Change the state of a spy at a monotonic time."""
-        self.spies.set_state(counter_id, state, now_ns)
-        self._spies_have_changed()
-
-    def due_spies(self, now_ns: int) -> list[int]:
-        """Return counter ids of the untethered spies that change state, the last one first."""
-        return self.spies.due(self._window_limit(), now_ns)
-
-    def _spies_have_changed(self):
-        self._show_spies(producer_position(self.log))
-        self._is_settled = False
-        if self.state == PUBLICATION_ACTIVE:
-            self.update_connected()
-
-    def revoke(self) -> None:
-        """Mark the publication as revoked; the next timer event ends it."""
-        set_publication_revoked(self.log)
-        store_release_i32(&self._is_revoked, 1)
-
     def end_stream(self) -> None:
         """End the stream: set the limit and the end of stream to the publisher's position."""
-        cdef int64_t producer = producer_position(self.log)
-        self._store_limit(producer)
-        set_end_of_stream_position(self.log, producer)
-        if load_acquire_i64(&self._position) >= producer:
+        PublicationStream.end_stream(self)
+        self._publisher_limit = load_acquire_i64(self.pub_lmt)
+        if load_acquire_i64(&self._position) >= self._publisher_limit:
             store_release_i32(&self._is_end_of_stream, 1)
 
     def mark_end_of_stream(self) -> None:
@@ -932,4 +870,4 @@ cdef class SendStream(BatchStream):
     def disconnect(self) -> None:
         """Mark the publication as not connected, for its publishers."""
         store_release_i32(&self._is_connected, 0)
-        set_log_connected(self.log, False)
+        PublicationStream.disconnect(self)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from functools import singledispatchmethod
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.driver.conductor.driver_publication import rejection_text
 from aerolog.transport.driver.counters.endpoint_counters import address_text
 from aerolog.transport.driver.receive.receive_sockets import as_pair
-from aerolog.transport.driver.send.publication_factory import free_counters
 from aerolog.transport.driver.send.sender_events import (
     EndpointReleased,
     PublicationError,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.receive.network_subscriptions import NetworkSubscriptions
     from aerolog.transport.driver.receive.publication_images import PublicationImages
     from aerolog.transport.driver.send.network_publication import NetworkPublication
+    from aerolog.transport.driver.send.network_publications import NetworkPublications
     from aerolog.transport.driver.send.send_channel_endpoint import (
         SendChannelEndpoint,
         SendChannelEndpoints,
@@ -49,7 +49,7 @@ class SenderReports:
         endpoints: SendChannelEndpoints,
         subscriptions: NetworkSubscriptions,
         images: PublicationImages,
-        publications: list[NetworkPublication],
+        publications: NetworkPublications,
     ) -> None:
         self._conductor = conductor
         self._context = conductor.context
@@ -68,89 +68,69 @@ class SenderReports:
                 self._context.errors.record(error)
         return len(events)
 
-    @singledispatchmethod
     def _on(self, event: SenderEvent) -> None:
-        raise TypeError(f"the sender has no such event: {event!r}")
+        match event:
+            case PublicationReleased(stream):
+                publication = self._of(stream)
+                if publication is not None:
+                    self._publications.items.remove(publication)
+                    self._publications.free(publication)
+            case EndpointReleased(endpoint):
+                self._endpoints.on_released(endpoint)
+            case PublicationError():
+                self._on_rejection(event)
+            case ResponseSetup(stream, session_id):
+                publication = self._of(stream)
+                if publication is not None:
+                    self._subscriptions.on_response_setup(
+                        publication.params.response_correlation_id, session_id
+                    )
+            case ResponseConnected(stream):
+                publication = self._of(stream)
+                if publication is not None and publication.params.is_response:
+                    self._images.set_response_session(
+                        publication.params.response_correlation_id, None
+                    )
+            case Unresolved(endpoint, registration_id):
+                known = self._endpoints.of(endpoint)
+                if known is None or known.is_closing:
+                    return
+                if registration_id is None:
+                    self._look_up_peer(known)
+                else:
+                    self._look_up_destination(known, registration_id)
+            case SendFailed():
+                self._on_send_failed(event)
 
-    @_on.register
-    def _(self, event: PublicationReleased) -> None:
-        publication = self._of(event.publication)
-        if publication is not None:
-            self._publications.remove(publication)
-            self._conductor.sessions.free_tag(publication.params.entity_tag)
-            free_counters(self._context, publication)
-            self._context.logs.free(publication.log)
-            self._context.events.publication_removed(
-                publication.session_id, publication.stream_id, publication.channel
-            )
-
-    @_on.register
-    def _(self, event: EndpointReleased) -> None:
-        self._endpoints.on_released(event.endpoint)
-
-    @_on.register
-    def _(self, event: PublicationError) -> None:
+    def _on_rejection(self, event: PublicationError) -> None:
         publication = self._of(event.publication)
         if publication is None:
             return
-        text = (
-            f"io.aeron.exceptions.AeronEvent: WARN - onPublicationError: "
-            f"registrationId={publication.registration_id}, "
-            f"destinationRegistrationId={event.destination_registration_id}, "
-            f"sessionId={publication.session_id}, streamId={publication.stream_id}, "
-            f"receiverId={event.receiver_id}, groupId={event.group_tag}, "
-            f"errorCode={event.code}, errorMessage={event.text}\n"
+        host, port = event.address
+        ip = ip_address(host.partition("%")[0])
+        rejection = OnPublicationError(
+            publication.registration_id,
+            event.destination_registration_id,
+            publication.session_id,
+            publication.stream_id,
+            event.receiver_id,
+            event.group_tag,
+            ADDRESS_IPV4 if ip.version == 4 else ADDRESS_IPV6,
+            port,
+            ip.packed,
+            event.code,
+            event.text,
         )
+        text = rejection_text(rejection)
         known = publication.rejections
         if len(known) < _REJECTIONS_LIMIT:
             known.add(text)
         # Forged receivers and reasons must not fill the error log.
         identity = text if text in known else ("rejections", publication.registration_id)
         self._context.errors.record_event(text, identity)
-        host, port = event.address
-        ip = ip_address(host.partition("%")[0])
-        self._context.tell(
-            OnPublicationError(
-                publication.registration_id,
-                event.destination_registration_id,
-                publication.session_id,
-                publication.stream_id,
-                event.receiver_id,
-                event.group_tag,
-                ADDRESS_IPV4 if ip.version == 4 else ADDRESS_IPV6,
-                port,
-                ip.packed,
-                event.code,
-                event.text,
-            )
-        )
+        self._context.tell(rejection)
 
-    @_on.register
-    def _(self, event: ResponseSetup) -> None:
-        publication = self._of(event.publication)
-        if publication is not None:
-            self._subscriptions.on_response_setup(
-                publication.params.response_correlation_id, event.response_session_id
-            )
-
-    @_on.register
-    def _(self, event: ResponseConnected) -> None:
-        publication = self._of(event.publication)
-        if publication is not None and publication.params.is_response:
-            self._images.set_response_session(publication.params.response_correlation_id, None)
-
-    @_on.register
-    def _(self, event: Unresolved) -> None:
-        known = self._endpoints.of(event.endpoint)
-        if known is None or known.is_closing:
-            return
-        if event.registration_id is None:
-            self._look_up_peer(known)
-        else:
-            self._look_up_destination(known, event.registration_id)
-
-    @_on.register
-    def _(self, event: SendFailed) -> None:
+    def _on_send_failed(self, event: SendFailed) -> None:
         known = self._endpoints.of(event.endpoint)
         if known is None:
             return
@@ -162,7 +142,7 @@ class SenderReports:
         )
 
     def _of(self, stream: SendStream) -> NetworkPublication | None:
-        return next((p for p in self._publications if p.stream is stream), None)
+        return next((p for p in self._publications.items if p.stream is stream), None)
 
     def _look_up_peer(self, known: SendChannelEndpoint) -> None:
         def moved(address: SocketAddress) -> None:
