@@ -5,6 +5,8 @@ from pathlib import Path
 
 from product import WINGS
 
+from aerolog.transport import time_units
+
 PRODUCT = {*WINGS, "python"}
 TABLE = "transport/time_units.py"
 #: 1e9 and its forms mean nothing else here; a million is one of time where the line speaks of it.
@@ -32,6 +34,16 @@ def test_units_of_time_stand_in_one_table(checkout: Path, tracked: list[Path]):
         for number in own_units(path.read_text())
     ]
     assert not found, f"import them from {TABLE}: {found}"
+
+
+def test_native_code_has_the_same_units(checkout: Path):
+    text = (checkout / TABLE).with_suffix(".pxd").read_text()
+    native = {
+        name: int(number)
+        for name, number in re.findall(r"^    (\w+) = ([\d_]+)$", text, re.MULTILINE)
+    }
+    units = {name: value for name, value in vars(time_units).items() if name.startswith("NS_PER_")}
+    assert native == units
 
 
 def test_a_unit_is_found_in_each_of_its_forms():

@@ -46,6 +46,7 @@ from aerolog.transport.memory.counters cimport (
     CountersReader,
 )
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
+from aerolog.transport.time_units cimport NS_PER_MS, NS_PER_S
 
 cdef extern from "<pthread.h>" nogil:
     int pthread_atfork(void (*prepare)() noexcept nogil, void (*parent)() noexcept nogil,
@@ -69,7 +70,7 @@ cdef enum:
 # The first looks for a message are close together, since a driver answers within microseconds.
 cdef enum:
     FIRST_SLEEP_NS = 20_000
-    LONGEST_SLEEP_NS = 1_000_000
+    LONGEST_SLEEP_NS = NS_PER_MS
 
 cdef int64_t fork_generation = 0
 
@@ -89,8 +90,8 @@ def current_fork_generation() -> int:
 
 cdef inline void _sleep(int64_t duration_ns) noexcept nogil:
     cdef timespec duration
-    duration.tv_sec = duration_ns // 1_000_000_000
-    duration.tv_nsec = duration_ns % 1_000_000_000
+    duration.tv_sec = duration_ns // NS_PER_S
+    duration.tv_nsec = duration_ns % NS_PER_S
     clock_nanosleep(CLOCK_MONOTONIC, 0, &duration, NULL)
 
 
@@ -140,7 +141,7 @@ cdef class Liveness:
         self._counters = counters
         self._clock = clock
         self.client_id = client_id
-        self.driver_timeout_ms = driver_timeout_ns // 1_000_000
+        self.driver_timeout_ms = driver_timeout_ns // NS_PER_MS
         self.keepalive_interval_ns = keepalive_interval_ns
         self.inter_service_timeout_ns = inter_service_timeout_ns
         self.heartbeat_counter_id = -1

@@ -8,11 +8,13 @@ run without the GIL.
 from libc.stdint cimport int64_t
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_REALTIME, clock_gettime, timespec
 
+from aerolog.transport.time_units cimport NS_PER_MS, NS_PER_S
+
 
 cdef inline int64_t _read(int clock_id) noexcept nogil:
     cdef timespec now
     clock_gettime(clock_id, &now)
-    return <int64_t> now.tv_sec * 1_000_000_000 + now.tv_nsec
+    return <int64_t> now.tv_sec * NS_PER_S + now.tv_nsec
 
 
 cdef class Clock:
@@ -25,7 +27,7 @@ cdef class Clock:
         return 0
 
     cdef int64_t epoch_ms(self) noexcept nogil:
-        return self.epoch_ns() // 1_000_000
+        return self.epoch_ns() // NS_PER_MS
 
     def now_ns(self) -> int:
         """Monotonic time in nanoseconds, for durations and deadlines."""
@@ -58,9 +60,9 @@ cdef class ManualClock(Clock):
         nano_time: monotonic time at the start, nanoseconds.
     """
 
-    def __init__(self, epoch_ms: int = 1_700_000_000_000, nano_time: int = 1_000_000_000) -> None:
+    def __init__(self, epoch_ms: int = 1_700_000_000_000, nano_time: int = NS_PER_S) -> None:
         self._nano_time = nano_time
-        self._epoch_offset_ns = <int64_t> epoch_ms * 1_000_000 - self._nano_time
+        self._epoch_offset_ns = <int64_t> epoch_ms * NS_PER_MS - self._nano_time
 
     cdef int64_t nano_time(self) noexcept nogil:
         return self._nano_time
@@ -76,4 +78,4 @@ cdef class ManualClock(Clock):
 
     def step_epoch_ms(self, difference_ms: int) -> None:
         """Set the wall clock forward or back, as NTP does; the monotonic time does not change."""
-        self._epoch_offset_ns += <int64_t> difference_ms * 1_000_000
+        self._epoch_offset_ns += <int64_t> difference_ms * NS_PER_MS

@@ -12,6 +12,7 @@ from aerolog.transport.concurrent.atomic cimport (
     load_plain_i64,
     store_release_i32,
 )
+from aerolog.transport.time_units cimport NS_PER_MS, NS_PER_S, NS_PER_US
 
 from aerolog.transport.errors import ConfigurationError
 
@@ -58,8 +59,8 @@ cdef extern from *:
 cdef extern from "sched.h" nogil:
     int sched_yield() noexcept
 
-cdef int64_t _MAX_PERIOD_NS = 3600 * 1_000_000_000
-cdef int64_t _DEFAULT_PARK_NS = 1_000
+cdef int64_t _MAX_PERIOD_NS = <int64_t> 3600 * NS_PER_S
+cdef int64_t _DEFAULT_PARK_NS = NS_PER_US
 
 
 def _checked(what: str, value: int, low: int, high: int) -> int:
@@ -142,7 +143,7 @@ cdef class SleepingIdleStrategy(IdleStrategy):
         period_ns: duration of a park, from 1 ns to an hour.
     """
 
-    def __init__(self, period_ns: int = 1_000) -> None:
+    def __init__(self, period_ns: int = NS_PER_US) -> None:
         self.period_ns = _checked("sleep period in ns", period_ns, 1, _MAX_PERIOD_NS)
 
     cdef void idle(self, int work_count) noexcept nogil:
@@ -164,7 +165,7 @@ cdef class SleepingMillisIdleStrategy(SleepingIdleStrategy):
     """
 
     def __init__(self, period_ms: int = 1) -> None:
-        super().__init__(period_ms * 1_000_000)
+        super().__init__(period_ms * NS_PER_MS)
 
 
 cdef class BackoffIdleStrategy(IdleStrategy):
@@ -181,8 +182,8 @@ cdef class BackoffIdleStrategy(IdleStrategy):
         self,
         max_spins: int = 10,
         max_yields: int = 20,
-        min_park_ns: int = 1_000,
-        max_park_ns: int = 1_000_000,
+        min_park_ns: int = NS_PER_US,
+        max_park_ns: int = NS_PER_MS,
     ) -> None:
         self.max_spins = _checked("backoff spins", max_spins, 0, 2**62)
         self.max_yields = _checked("backoff yields", max_yields, 0, 2**62)
@@ -268,7 +269,7 @@ cdef class CallableIdleStrategy(IdleStrategy):
                 self.error = error
                 failed = True
         if failed:
-            self.park(1_000_000)
+            self.park(NS_PER_MS)
 
     def __call__(self, work_count: int = 0) -> None:
         """Call the function; its exceptions reach the caller."""

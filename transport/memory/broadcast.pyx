@@ -23,14 +23,17 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i64,
 )
 from aerolog.transport.memory.mapped_file cimport MappedFile
+from aerolog.transport.memory.records cimport (
+    ALIGNMENT,
+    HEADER,
+    PADDING_TYPE,
+    TYPE_AT,
+    align_record,
+)
 
 from aerolog.transport.errors import BroadcastLappedError, FileFormatError
 
 cdef enum:
-    HEADER = 8
-    ALIGNMENT = 8
-    TYPE_AT = 4
-    PADDING_TYPE = -1
     INTENT_AT = 0
     TAIL_AT = 8
     LATEST_AT = 16
@@ -38,10 +41,6 @@ cdef enum:
 
 TRAILER_LENGTH = TRAILER
 HEADER_LENGTH = HEADER
-
-
-cdef inline int64_t _aligned(int64_t length) noexcept nogil:
-    return (length + (ALIGNMENT - 1)) & ~<int64_t> (ALIGNMENT - 1)
 
 
 cdef int64_t _capacity(MappedFile mapped, int64_t offset, int64_t length) except -1:
@@ -65,8 +64,7 @@ cdef class BroadcastTransmitter:
     """
 
     def __cinit__(self, MappedFile mapped not None, int64_t offset=0, int64_t length=-1):
-        if not mapped.writable:
-            raise ValueError(f"{mapped.path} is mapped read-only")
+        mapped.check_writable()
         self.capacity = _capacity(mapped, offset, mapped.length - offset if length < 0 else length)
         self._data = mapped.address + offset
         self._trailer = self._data + self.capacity
@@ -80,7 +78,7 @@ cdef class BroadcastTransmitter:
         # The mask keeps the tail aligned even if another process has overwritten it.
         cdef int64_t tail = load_plain_i64(self._trailer + TAIL_AT) & ~<int64_t> (ALIGNMENT - 1)
         cdef int64_t offset = tail & (self.capacity - 1)
-        cdef int64_t required = _aligned(length + HEADER)
+        cdef int64_t required = align_record(length + HEADER)
         cdef int64_t to_end = self.capacity - offset
         cdef bint wraps = to_end < required
         store_release_i64(
@@ -179,7 +177,7 @@ cdef class BroadcastReceiver:
             type_id = load_plain_i32(self._data + offset + TYPE_AT)
             if length < HEADER or length > self.capacity - offset:
                 return self._lapped()
-            self._next = self._cursor + _aligned(length)
+            self._next = self._cursor + align_record(length)
             if type_id != PADDING_TYPE:
                 break
             # Padding only fills the end of the buffer, and a message follows it.

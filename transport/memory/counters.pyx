@@ -136,8 +136,7 @@ cdef class CountersReader:
         return self.values + counter_id * COUNTER_VALUE_LENGTH
 
     cdef uint8_t* _writable_value(self, int64_t counter_id) except NULL:
-        if not self._mapped.writable:
-            raise ValueError(f"{self._mapped.path} is mapped read-only")
+        self._mapped.check_writable()
         return self._value_record(counter_id)
 
     def counter_state(self, counter_id: int) -> int:
@@ -296,8 +295,7 @@ cdef class CountersManager(CountersReader):
         clock: Clock,
         reuse_timeout_ms: int = 1000,
     ) -> None:
-        if not mapped.writable:
-            raise ValueError(f"{mapped.path} is mapped read-only")
+        (<MappedFile> mapped).check_writable()
         self._clock = clock
         self.reuse_timeout_ms = reuse_timeout_ms
         self._high_water_mark = -1

@@ -21,6 +21,7 @@ from aerolog.transport.concurrent.atomic cimport (
 )
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.memory.mapped_file cimport MappedFile
+from aerolog.transport.memory.records cimport ALIGNMENT, align_record
 
 import sys
 from dataclasses import dataclass
@@ -46,10 +47,6 @@ class ErrorObservation:
     text: str
 
 
-cdef inline int64_t _aligned(int64_t length) noexcept nogil:
-    return (length + 7) & ~<int64_t> 7
-
-
 cdef class DistinctErrorLog:
     """The writer of an error log.
 
@@ -72,8 +69,7 @@ cdef class DistinctErrorLog:
 
     def __cinit__(self, MappedFile mapped, offset: int, length: int, clock: Clock) -> None:
         _check_section(mapped, offset)
-        if not mapped.writable:
-            raise ValueError(f"{mapped.path} is mapped read-only")
+        mapped.check_writable()
         self._data = mapped.section(offset, length)
         self._mapped = mapped
         self._offset = offset
@@ -129,7 +125,7 @@ cdef class DistinctErrorLog:
         memcpy(self._data + at + TEXT_AT, <const char*> data, len(data))
         store_plain_i64(self._data + at + FIRST_AT, now_ms)
         store_release_i32(self._data + at, <int32_t> length)
-        self._next = _aligned(at + length)
+        self._next = align_record(at + length)
         return at
 
     def _tell_full(self, text: str) -> None:
@@ -173,7 +169,7 @@ def read_error_log(
                     data[at + TEXT_AT:at + size].decode("utf-8", "replace"),
                 )
             )
-        at += _aligned(size)
+        at += align_record(size)
     mapped.check_whole()
     return found
 
@@ -186,6 +182,6 @@ def has_errors(MappedFile mapped, offset: int = 0, length: int = -1) -> bool:
 
 
 cdef int _check_section(MappedFile mapped, int64_t offset) except -1:
-    if offset % 8:
+    if offset % ALIGNMENT:
         raise FileFormatError(f"an error log at offset {offset} of {mapped.path} is not aligned")
     return 0

@@ -66,8 +66,7 @@ cdef class LossReport:
     """
 
     def __cinit__(self, MappedFile mapped not None, int64_t offset=0, int64_t length=-1):
-        if not mapped.writable:
-            raise ValueError(f"{mapped.path} is mapped read-only")
+        mapped.check_writable()
         self.capacity = _check_section(mapped, offset, length)
         self._data = mapped.address + offset
         self._mapped = mapped

@@ -14,6 +14,8 @@ cdef class MappedFile:
     cdef void* _watch           # of a read-only mapping, NULL of others (aerolog_shrunk.h)
     # Raise an error when the file was found to be shorter than the mapping. Called after reads too.
     cdef int check_whole(self) except -1
+    # Raise a ValueError for a mapping that can only be read.
+    cdef int check_writable(self) except -1
     cdef int _map(self, int fd, int64_t length) except -1
     cdef int _name(self, int fd, object path) except -1
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil

@@ -203,6 +203,11 @@ cdef class MappedFile:
             )
         raise OSError(EIO, f"its page at offset {missing} cannot be read", self.path)
 
+    cdef int check_writable(self) except -1:
+        if not self.writable:
+            raise ValueError(f"{self.path} is mapped read-only")
+        return 0
+
     def check(self) -> None:
         """Check that all that was read until now was in the file.
 
@@ -307,8 +312,8 @@ cdef class MappedFile:
     cdef void* _word(self, int64_t offset, int64_t size, bint store) except NULL:
         if offset % size:
             raise ValueError(f"offset {offset} is not a multiple of {size}")
-        if store and not self.writable:
-            raise ValueError(f"{self.path} is mapped read-only")
+        if store:
+            self.check_writable()
         return self.section(offset, size)
 
     def __len__(self) -> int:

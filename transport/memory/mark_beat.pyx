@@ -5,9 +5,7 @@ from libc.stdint cimport int64_t
 from aerolog.transport.concurrent.atomic cimport load_acquire_i64, store_release_i64
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.memory.mapped_file cimport MappedFile
-
-cdef enum:
-    INTERVAL_NS = 1_000_000_000
+from aerolog.transport.time_units cimport NS_PER_S
 
 
 cdef class MarkBeat:
@@ -45,7 +43,7 @@ cdef class MarkBeat:
     cdef void beat(self, int64_t now_ns) noexcept nogil:
         if now_ns < self._next_ns:
             return
-        self._next_ns = now_ns + INTERVAL_NS
+        self._next_ns = now_ns + NS_PER_S
         if (
             load_acquire_i64(self._pid) == self._own_pid
             and load_acquire_i64(self._started) == self._own_started

@@ -47,4 +47,3 @@ cdef class ManyToOneRingBuffer:
     cdef int _check_message(self, int64_t type_id, int64_t length) except -1
     cdef int64_t _checked(self, int64_t index) except -9
     cdef int32_t _claimed_length(self, int64_t index) except -1
-    cdef int _check_writable(self) except -1

@@ -28,16 +28,19 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i64,
 )
 from aerolog.transport.memory.mapped_file cimport MappedFile
+from aerolog.transport.memory.records cimport (
+    ALIGNMENT,
+    HEADER,
+    PADDING_TYPE,
+    TYPE_AT,
+    align_record,
+)
 
 from enum import IntEnum
 
 from aerolog.transport.errors import FileFormatError
 
 cdef enum:
-    HEADER = 8
-    ALIGNMENT = 8
-    TYPE_AT = 4
-    PADDING_TYPE = -1
     TAIL_AT = 128
     HEAD_CACHE_AT = 256
     HEAD_AT = 384
@@ -56,10 +59,6 @@ class RingAction(IntEnum):
     ABORT = RING_ABORT
     BREAK = RING_BREAK
     COMMIT = RING_COMMIT
-
-
-cdef inline int64_t _aligned(int64_t length) noexcept nogil:
-    return (length + (ALIGNMENT - 1)) & ~<int64_t> (ALIGNMENT - 1)
 
 
 cdef class ManyToOneRingBuffer:
@@ -100,7 +99,7 @@ cdef class ManyToOneRingBuffer:
         """
         if type_id < 1 or length < 0 or length > self.max_message_length:
             return RING_INVALID_ARGUMENT
-        cdef int64_t index = self._claim_space(_aligned(length + HEADER))
+        cdef int64_t index = self._claim_space(align_record(length + HEADER))
         if index >= 0:
             store_release_i32(self._data + index, -(length + HEADER))
             fence_release()
@@ -207,17 +206,17 @@ cdef class ManyToOneRingBuffer:
                     break
                 count += 1
                 if action == RING_BREAK:
-                    done += _aligned(length)
+                    done += align_record(length)
                     break
                 if action == RING_COMMIT:
-                    done += _aligned(length)
+                    done += align_record(length)
                     self._consume(head, done)
                     head += done
                     index += done
                     block -= done
                     done = 0
                     continue
-            done += _aligned(length)
+            done += align_record(length)
         if length == RING_CORRUPT and done == 0:
             self._drop_corrupt(head)
         else:
@@ -232,7 +231,7 @@ cdef class ManyToOneRingBuffer:
         cdef int32_t length = load_acquire_i32(self._data + index)
         if length <= 0:
             return 0
-        if length < HEADER or _aligned(length) > limit:
+        if length < HEADER or align_record(length) > limit:
             return RING_CORRUPT
         return length
 
@@ -330,7 +329,7 @@ cdef class ManyToOneRingBuffer:
         return self._checked(self.claim(type_id, length))
 
     cdef int _check_message(self, int64_t type_id, int64_t length) except -1:
-        self._check_writable()
+        self._mapped.check_writable()
         if not 1 <= type_id <= INT32_MAX:
             raise ValueError(f"type id {type_id} must be greater than 0")
         if length < 0 or length > self.max_message_length:
@@ -378,26 +377,21 @@ cdef class ManyToOneRingBuffer:
 
         The handler returns a RingAction. If it raises an error, its message counts as read.
         """
-        self._check_writable()
+        self._mapped.check_writable()
         cdef _PythonHandler state = _PythonHandler(handler)
         cdef int count = self.drain(_call_python, <void*> state, limit)
         if state.error is not None:
             raise state.error
         return count
 
-    cdef int _check_writable(self) except -1:
-        if not self._mapped.writable:
-            raise ValueError(f"{self._mapped.path} is mapped read-only")
-        return 0
-
     def unblock(self) -> bool:
         """Unblock a claim that a dead producer left at the head; returns whether there was one."""
-        self._check_writable()
+        self._mapped.check_writable()
         return self.try_unblock()
 
     def next_correlation_id(self) -> int:
         """Return a number that is unique among this driver and its clients."""
-        self._check_writable()
+        self._mapped.check_writable()
         return self.take_correlation_id()
 
     @property
@@ -407,7 +401,7 @@ cdef class ManyToOneRingBuffer:
 
     @consumer_heartbeat_ms.setter
     def consumer_heartbeat_ms(self, epoch_ms: int) -> None:
-        self._check_writable()
+        self._mapped.check_writable()
         self.beat(epoch_ms)
 
     @property
