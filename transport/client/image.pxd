@@ -54,5 +54,7 @@ cdef class Image(BatchSource):
     cdef int64_t poll_one_block(self, object handler, int64_t length, bint raw) except -1
 
 
+# The limit that a caller gives as int32; raises an error when it is negative.
+cdef int32_t fragment_limit(object limit) except -1
 # Makes a view that somebody kept useless, unless something was built on it.
 cdef int release_view(object view) except -1

@@ -53,7 +53,7 @@ cdef int64_t _limit_position(object until) except? -2:
     return INT64_MAX if until is None else until
 
 
-cdef int32_t _limit(object limit) except -1:
+cdef int32_t fragment_limit(object limit) except -1:
     cdef int64_t value = limit
     if value < 0:
         raise ValueError(f"a limit is not negative: {limit}")
@@ -296,7 +296,7 @@ cdef class Image(BatchSource):
             ConcurrentUseError: another thread polls this image.
             Exception: the handler's own; its message counts as taken, what follows does not.
         """
-        cdef int32_t most = _limit(limit)
+        cdef int32_t most = fragment_limit(limit)
         cdef int64_t limit_position = _limit_position(until)
         self.enter()
         try:
@@ -314,7 +314,7 @@ cdef class Image(BatchSource):
             assemble: as for ``poll``.
             until: as for ``poll``.
         """
-        cdef int32_t most = _limit(limit)
+        cdef int32_t most = fragment_limit(limit)
         cdef int64_t limit_position = _limit_position(until)
         self.enter()
         try:
@@ -325,7 +325,7 @@ cdef class Image(BatchSource):
     def poll_messages(self, limit=10, *, assemble=True, until=None):
         """Take at most ``limit`` messages, copied, as a list."""
         cdef list messages = []
-        cdef int32_t most = _limit(limit)
+        cdef int32_t most = fragment_limit(limit)
         cdef int64_t limit_position = _limit_position(until)
         self.enter()
         try:

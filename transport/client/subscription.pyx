@@ -2,9 +2,9 @@
 
 import warnings
 
-from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t
 
-from aerolog.transport.client.image cimport Image
+from aerolog.transport.client.image cimport Image, fragment_limit
 from aerolog.transport.client.liveness cimport fork_generation
 from aerolog.transport.client.batch_source cimport BatchSource
 
@@ -12,13 +12,6 @@ from aerolog.transport.client.channel_counters import channel_status, local_addr
 from aerolog.transport.client.destination import Destination
 from aerolog.transport.client.backoff import waiter
 from aerolog.transport.errors import AeronTimeoutError, ConcurrentUseError, ResourceClosedError
-
-
-cdef int32_t _limit(object limit) except -1:
-    cdef int64_t value = limit
-    if value < 0:
-        raise ValueError(f"a limit is not negative: {limit}")
-    return <int32_t> min(value, <int64_t> INT32_MAX)
 
 
 cdef enum _Form:
@@ -159,19 +152,19 @@ cdef class Subscription(BatchSource):
             AeronTimeoutError: the client has ended, as ``Aeron.close_reason`` says.
             Exception: the handler's own; its message counts as taken, what follows does not.
         """
-        return self._poll(HANDLER, handler, _limit(limit), assemble)
+        return self._poll(HANDLER, handler, fragment_limit(limit), assemble)
 
     def poll_controlled(self, handler, limit=10, *, assemble=True):
         """As ``poll``, with a handler that returns an Action (or None for CONTINUE).
 
         BREAK and ABORT end the turn of their image only.
         """
-        return self._poll(ACTIONS, handler, _limit(limit), assemble)
+        return self._poll(ACTIONS, handler, fragment_limit(limit), assemble)
 
     def poll_messages(self, limit=10, *, assemble=True):
         """Take at most ``limit`` messages, copied, as a list."""
         cdef list messages = []
-        self._poll(COPIES, messages, _limit(limit), assemble)
+        self._poll(COPIES, messages, fragment_limit(limit), assemble)
         return messages
 
     def poll_block(self, handler, length):
