@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum, IntEnum, auto
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 # How the reference's driver begins the texts of its errors.
 _REFERENCE_CLASS: Final = re.compile(r"^(?:[a-z_]\w*\.)+[A-Z]\w* ?: (?:(?:WARN|ERROR|FATAL) - )?")
@@ -89,8 +89,8 @@ class FileFormatError(AerologError, ValueError):
     """A file is truncated, has another version, or is not what its name says."""
 
 
-class RecordingDamagedError(FileFormatError):
-    """A recording cannot be read further: a segment is missing, damaged, or shorter than before.
+class _ReadingError(AerologError):
+    """An error that ends the reading of a recording.
 
     Attributes:
         position: the position up to which the recording was read.
@@ -101,9 +101,13 @@ class RecordingDamagedError(FileFormatError):
         self.recording_id = recording_id
         self.position = position
 
-    def __reduce__(self) -> tuple[type[RecordingDamagedError], tuple[str, int, int]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[str, int, int]]:
         """Errors travel between processes by pickle, which calls with ``args`` alone otherwise."""
         return type(self), (str(self), self.recording_id, self.position)
+
+
+class RecordingDamagedError(_ReadingError, FileFormatError):
+    """A recording cannot be read further: a segment is missing, damaged, or shorter than before."""
 
 
 class RecordingChangedError(RecordingDamagedError):
@@ -118,21 +122,8 @@ class AeronTimeoutError(AerologError, TimeoutError):
     """An operation was not completed within its timeout."""
 
 
-class MergeStalledError(AeronTimeoutError):
-    """A merged replay waits for a recording that delivers no data.
-
-    Attributes:
-        position: the position up to which the recording was read.
-    """
-
-    def __init__(self, message: str, recording_id: int, position: int) -> None:
-        super().__init__(message)
-        self.recording_id = recording_id
-        self.position = position
-
-    def __reduce__(self) -> tuple[type[MergeStalledError], tuple[str, int, int]]:
-        """Errors travel between processes by pickle, which calls with ``args`` alone otherwise."""
-        return type(self), (str(self), self.recording_id, self.position)
+class MergeStalledError(_ReadingError, AeronTimeoutError):
+    """A merged replay waits for a recording that delivers no data."""
 
 
 class DriverTimeoutError(AeronTimeoutError):
@@ -161,7 +152,15 @@ class ActiveArchiveError(AerologError):
     """A live archive owns the directory."""
 
 
-class ErrorCode(IntEnum):
+class _ErrorCode(IntEnum):
+    """Codes that a peer sends; what they do not list is UNKNOWN_CODE_VALUE, which is -1."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self:  # noqa: ARG003 - the hook has it
+        return cls(-1)
+
+
+class ErrorCode(_ErrorCode):
     """Codes of the driver's ON_ERROR response (spec cnc-and-commands 11.1)."""
 
     UNKNOWN_CODE_VALUE = -1
@@ -180,10 +179,6 @@ class ErrorCode(IntEnum):
     STORAGE_SPACE = 12
     IMAGE_REJECTED = 13
     PUBLICATION_REVOKED = 14
-
-    @classmethod
-    def _missing_(cls, value: object) -> ErrorCode:  # noqa: ARG003 - the hook has it
-        return cls.UNKNOWN_CODE_VALUE
 
 
 class ControlProtocolError(AerologError):
@@ -270,7 +265,7 @@ class MessageTooLargeError(AerologError, ValueError):
     """A message is longer than the publication can carry."""
 
 
-class ArchiveErrorCode(IntEnum):
+class ArchiveErrorCode(_ErrorCode):
     """Codes of the archive's error responses (spec archive-protocol 2.3)."""
 
     UNKNOWN_CODE_VALUE = -1
@@ -291,10 +286,6 @@ class ArchiveErrorCode(IntEnum):
     REPLICATION_CONNECTION_FAILURE = 14
     EMPTY_RECORDING = 15
     INVALID_POSITION = 16
-
-    @classmethod
-    def _missing_(cls, value: object) -> ArchiveErrorCode:  # noqa: ARG003 - the hook has it
-        return cls.UNKNOWN_CODE_VALUE
 
 
 class ArchiveError(AerologError):
