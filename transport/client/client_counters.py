@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import importlib
-import os
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from aerolog.transport.client.options import default_aeron_dir
+from aerolog.transport.client.options import chosen_aeron_dir
 from aerolog.transport.errors import ResourceClosedError
 from aerolog.transport.memory.cnc import CncFile
-from aerolog.transport.memory.counters import CounterSnapshot
+from aerolog.transport.memory.counters import RECORD_ALLOCATED, CounterSnapshot
 from aerolog.transport.memory.counters import CountersReader as SharedCounters
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
 
     from aerolog.transport.client.client_conductor import ClientConductor
 
 CounterInfo = CounterSnapshot
-_ALLOCATED = 1
 
 
 class CounterView:
@@ -78,7 +77,7 @@ class CounterView:
     def is_active(self) -> bool:
         """Whether the counter is allocated and still the one that was looked up."""
         return (
-            self._counters.counter_state(self.counter_id) == _ALLOCATED
+            self._counters.counter_state(self.counter_id) == RECORD_ALLOCATED
             and self._counters.counter_registration_id(self.counter_id) == self._registration_id
         )
 
@@ -102,7 +101,7 @@ class Counters(Mapping[int, CounterView]):
 
     def __getitem__(self, counter_id: int) -> CounterView:
         in_range = isinstance(counter_id, int) and 0 <= counter_id <= self.max_counter_id
-        if not in_range or self._shared.counter_state(counter_id) != _ALLOCATED:
+        if not in_range or self._shared.counter_state(counter_id) != RECORD_ALLOCATED:
             raise KeyError(counter_id)
         return CounterView(self._shared, counter_id)
 
@@ -159,8 +158,7 @@ class CountersReader(Counters):
     """
 
     def __init__(self, dir: str | os.PathLike[str] | None = None) -> None:  # noqa: A002 - the property's name
-        folder = default_aeron_dir() if dir is None else os.fspath(dir)
-        self.cnc = CncFile.open(RealFileSystem(), folder)
+        self.cnc = CncFile.open(RealFileSystem(), chosen_aeron_dir(dir))
         super().__init__(self.cnc.counters)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from aerolog.transport.client.liveness import Liveness
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.cnc import CncFile
+from aerolog.transport.memory.counters import RECORD_ALLOCATED
 from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 # System counter 43 tells which commands a driver knows (spec counters 2).
 _CONTROL_PROTOCOL_VERSION_ID = 43
 _NEXT_SESSION_ID_SINCE = 1 << 16
-_ALLOCATED = 1
 _SYSTEM_COUNTER_TYPE = 0
 # Appended to the label of the heartbeat counter; says with which release this is compatible.
 _COMPATIBLE_WITH = "version=1.51.0 commit=9773cba37e"
@@ -43,7 +43,7 @@ class DriverConnection:
         at = _CONTROL_PROTOCOL_VERSION_ID
         counters = self.counters
         return (
-            counters.counter_state(at) == _ALLOCATED
+            counters.counter_state(at) == RECORD_ALLOCATED
             and counters.counter_type_id(at) == _SYSTEM_COUNTER_TYPE
             and counters.counter_registration_id(at) == at
             and counters.counter_value(at) >= _NEXT_SESSION_ID_SINCE

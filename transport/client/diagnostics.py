@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.transport.client.options import default_aeron_dir
+from aerolog.transport.client.options import chosen_aeron_dir
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.aeron_directory import AeronDirectory
 from aerolog.transport.memory.cnc import CncFile
@@ -16,6 +15,7 @@ from aerolog.transport.memory.loss_report import FILE_NAME, LossEntry, read_loss
 from aerolog.transport.protocol import commands
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
 
 _NO_CLIENT = -1
@@ -30,10 +30,6 @@ __all__ = [
 ]
 
 
-def _folder(aeron_dir: str | os.PathLike[str] | None) -> str:
-    return default_aeron_dir() if aeron_dir is None else os.fspath(aeron_dir)
-
-
 def driver_is_active(
     dir: str | os.PathLike[str] | None = None,  # noqa: A002 - the property's name
     *,
@@ -45,7 +41,7 @@ def driver_is_active(
         dir: the directory; the default one of this user when None.
         timeout: seconds, the age of a heartbeat at which its driver counts as dead.
     """
-    return AeronDirectory(_folder(dir), timeout_ms=int(timeout * 1000)).is_driver_active()
+    return AeronDirectory(chosen_aeron_dir(dir), timeout_ms=int(timeout * 1000)).is_driver_active()
 
 
 def request_termination(
@@ -63,7 +59,7 @@ def request_termination(
         FileFormatError: its cnc.dat is damaged or of another version.
         AerologError: the driver's command buffer is full.
     """
-    cnc = CncFile.open(RealFileSystem(), _folder(dir), writable=True)
+    cnc = CncFile.open(RealFileSystem(), chosen_aeron_dir(dir), writable=True)
     command = commands.TerminateDriver(
         _NO_CLIENT, cnc.to_driver.next_correlation_id(), bytes(token)
     )
@@ -83,7 +79,7 @@ class ErrorLog:
     """
 
     def __init__(self, dir: str | os.PathLike[str] | None = None) -> None:  # noqa: A002 - the property's name
-        self._folder = _folder(dir)
+        self._folder = chosen_aeron_dir(dir)
         self._cnc = CncFile.open(RealFileSystem(), self._folder)
 
     def since(self, epoch_ms: int) -> list[ErrorObservation]:
@@ -108,7 +104,7 @@ class LossReport:
     """
 
     def __init__(self, dir: str | os.PathLike[str] | None = None) -> None:  # noqa: A002 - the property's name
-        path = str(Path(_folder(dir)) / FILE_NAME)
+        path = str(Path(chosen_aeron_dir(dir)) / FILE_NAME)
         self._mapped = RealFileSystem().open_mapped(path, writable=False)
 
     def __iter__(self) -> Iterator[LossEntry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,14 +32,9 @@ if TYPE_CHECKING:
 MAX_CLIENT_NAME_LENGTH = 100
 
 _declare: Final = Declare()
-AERON_DIR: Final = _declare.text(
-    "aeron.dir", None, "directory of the driver", keyword="aeron_dir", env="AERON_DIR"
-)
+AERON_DIR: Final = _declare.text("aeron.dir", None, "directory of the driver", keyword="aeron_dir")
 DRIVER_TIMEOUT: Final = _declare.millis(
-    "aeron.driver.timeout",
-    10_000,
-    "wait for a driver and for its answers",
-    keyword="driver_timeout",
+    "aeron.driver.timeout", 10_000, "wait for a driver and for its answers"
 )
 IDLE_SLEEP: Final = _declare.duration(
     "aeron.client.idle.sleep.duration",
@@ -67,6 +63,11 @@ def log_change(client_id: int, change: str, resource: object) -> None:
         LOG.debug("client %d: %s %s", client_id, change, repr(resource))
 
 
+def chosen_aeron_dir(folder: str | os.PathLike[str] | None) -> str:
+    """The path of a driver's directory; the default one of this user when None."""
+    return default_aeron_dir() if folder is None else os.fspath(folder)
+
+
 def default_aeron_dir() -> str:
     """The directory that a driver of this user uses by default.
 
@@ -77,11 +78,6 @@ def default_aeron_dir() -> str:
     if named is not None:
         return named
     return unconfigured_aeron_dir()
-
-
-def seconds_to_ns(name: str, value: float | timedelta | str) -> int:
-    """A duration as seconds, timedelta or text (``"500ms"``), in nanoseconds."""
-    return duration_to_ns(name, value)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -152,7 +148,7 @@ class ClientOptions:
         return cls(
             aeron_dir=settings[AERON_DIR] or default_aeron_dir(),
             driver_timeout_ns=settings[DRIVER_TIMEOUT] * NS_PER_MS,
-            keepalive_interval_ns=seconds_to_ns("keepalive_interval", keepalive_interval),
+            keepalive_interval_ns=duration_to_ns("keepalive_interval", keepalive_interval),
             idle_sleep_ns=settings[IDLE_SLEEP],
             name=settings[NAME],
             pre_touch=settings[PRE_TOUCH],

@@ -10,12 +10,12 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
 from aerolog.transport.events.event_codes import split_code
 from aerolog.transport.events.event_log import EventLog
+from aerolog.transport.memory.error_text import format_time
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -63,9 +63,7 @@ class LineWriter:
 
     def started(self, time_ns: int, epoch_ms: int) -> None:
         """Write the line with which a log begins; it gives the time of day."""
-        now = datetime.fromtimestamp(epoch_ms // 1000, UTC).astimezone()
-        stamp = f"{now:%Y-%m-%d %H:%M:%S}.{epoch_ms % 1000:03d}{now:%z}"
-        self.write(f"[{time_text(time_ns)}] log started {stamp}\n")
+        self.write(f"[{time_text(time_ns)}] log started {format_time(epoch_ms)}\n")
 
     def event(self, code: int, time_ns: int, length: int, kept: bytes) -> None:
         """Write the line of one event."""

@@ -24,13 +24,11 @@ EVENT_ARCHIVE_LOG = _add_archive.text(
     "aeron.event.archive.log",
     None,
     "events that an archive logs: names or numbers between commas, or all",
-    keyword="event_archive_log",
 )
 EVENT_ARCHIVE_LOG_DISABLE = _add_archive.text(
     "aeron.event.archive.log.disable",
     None,
     "events of an archive to leave out, in the same form",
-    keyword="event_archive_log_disable",
 )
 _ARCHIVE: Final = _add_archive.table
 
@@ -40,13 +38,11 @@ EVENT_CLUSTER_LOG = _add_cluster.text(
     "aeron.event.cluster.log",
     None,
     "events that a consensus module logs: names or numbers between commas, or all",
-    keyword="event_cluster_log",
 )
 EVENT_CLUSTER_LOG_DISABLE = _add_cluster.text(
     "aeron.event.cluster.log.disable",
     None,
     "events of a consensus module to leave out, in the same form",
-    keyword="event_cluster_log_disable",
 )
 _CLUSTER: Final = _add_cluster.table
 

@@ -27,7 +27,7 @@ from aerolog.transport.memory.cnc import (
     check_major,
     cnc_path,
 )
-from aerolog.transport.memory.error_text import format_error_log, format_time
+from aerolog.transport.memory.error_text import format_error_log, saved_errors_path
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.memory.loss_report import FILE_NAME as LOSS_REPORT
 from aerolog.transport.time_units import NS_PER_MS
@@ -120,9 +120,7 @@ class AeronDirectory:
             return None
         if not observations:
             return None
-        stamp = format_time(self.clock.now_epoch_ms()).replace(" ", "-")
-        stamp = stamp.replace(":", "-").replace(".", "-")
-        target = f"{self.path.rstrip('/')}-{stamp}-error.log"
+        target = saved_errors_path(self.path.rstrip("/"), self.clock.now_epoch_ms())
         self.file_system.write_bytes(target, format_error_log(observations).encode())
         return target
 

@@ -40,6 +40,11 @@ def format_error_log(observations: Iterable[ErrorObservation]) -> str:
     return "".join(parts)
 
 
+def saved_errors_path(start: str, epoch_ms: int) -> str:
+    """Return the path of a file with an error log that was saved at a time; it begins as given."""
+    return f"{start}-{re.sub('[ :.]', '-', format_time(epoch_ms))}-error.log"
+
+
 def format_exception(error: BaseException) -> str:
     """Format class, message and frames of an exception, innermost frame first, then its causes."""
     lines = []

@@ -23,7 +23,7 @@ from aerolog.transport.memory.error_log import (
     has_errors,
     read_error_log,
 )
-from aerolog.transport.memory.error_text import format_error_log, format_time
+from aerolog.transport.memory.error_text import format_error_log, saved_errors_path
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.memory.mark_beat import MarkBeat
 from aerolog.transport.protocol.fixed_layout import align
@@ -479,8 +479,7 @@ def _save_errors(
     if not has_errors(mapped, start, length):
         return None
     observations = read_error_log(mapped, start, length)
-    stamp = format_time(clock.now_epoch_ms()).replace(" ", "-").replace(":", "-")
-    target = str(Path(folder) / f"{prefix}-{stamp.replace('.', '-')}-error.log")
+    target = saved_errors_path(str(Path(folder) / prefix), clock.now_epoch_ms())
     files.write_bytes(target, format_error_log(observations).encode())
     mapped.view(start, length)[:] = bytes(length)
     return target

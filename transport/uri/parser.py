@@ -6,6 +6,7 @@ media is checked only if there are no parameters.
 
 from __future__ import annotations
 
+from aerolog.transport.config.values import ILLEGAL_STATE
 from aerolog.transport.errors import ChannelUriError
 from aerolog.transport.uri.keys import (
     IPC_MEDIA,
@@ -16,7 +17,6 @@ from aerolog.transport.uri.keys import (
     UDP_MEDIA,
 )
 
-_ILLEGAL_STATE = "java.lang.IllegalStateException"
 _SCHEME_PREFIX = SCHEME + ":"
 
 
@@ -72,4 +72,4 @@ def _parse_parameters(text: str, index: int) -> dict[str, str]:
 
 
 def _illegal_state(message: str) -> ChannelUriError:
-    return ChannelUriError(message, reference_type=_ILLEGAL_STATE)
+    return ChannelUriError(message, reference_type=ILLEGAL_STATE)
