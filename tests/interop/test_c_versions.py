@@ -4,16 +4,14 @@ import os
 import socket
 import struct
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import peer
 import pytest
 from peer.c_build import CRATES, STANDARD, c_programs, version_of
 from peer.counters import SYSTEM_IDS, DriverCounters
 from peer.streams import free_port
+from waits import wait_until
 
 from aerolog.transport.errors import RegistrationError
 
@@ -114,7 +112,7 @@ def test_the_name_of_the_helping_thread(start_server, our_client, name, mode):
         tasks = Path(f"/proc/{server.pid}/task").glob("*/comm")
         return {name for each in tasks if (name := each.read_text().strip()).startswith("aeron-")}
 
-    await_true(lambda: names() == expected, f"{names()}: {expected}")  # a thread names itself
+    wait_until(lambda: names() == expected, f"{names()}: {expected}")  # a thread names itself
 
 
 @pytest.mark.parametrize("name", LATER)
@@ -176,14 +174,14 @@ def test_datagrams_that_count_as_invalid(start_server, our_client, stream_id, na
         client.add_subscription("aeron:udp?endpoint=127.0.0.1:0", stream_id) as subscription,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
     ):
-        await_true(lambda: subscription.resolved_endpoint, "no port")
+        wait_until(lambda: subscription.resolved_endpoint, "a port")
         host, _, port = subscription.resolved_endpoint.rpartition(":")
         sender.connect((host, int(port)))
         for what, (content, _) in DATAGRAMS.items():
             before = counters.all_system()
             taken = before["bytes_received"] + len(content)
             sender.send(content)
-            await_true(lambda taken=taken: counters.system("bytes_received") >= taken, what)
+            wait_until(lambda taken=taken: counters.system("bytes_received") >= taken, what)
             found[what] = counters.system("invalid_packets") - before["invalid_packets"]
     expected = {
         what: since != "" and is_since(name, since) for what, (_, since) in DATAGRAMS.items()
@@ -209,15 +207,7 @@ def test_datagrams_within_the_window_are_taken_for_over_runs(
         subscription.poll_messages(64)
         return counters.system("over_runs") > before["over_runs"]
 
-    await_true(is_over_run, "no over-run")
-
-
-def await_true(is_so: Callable[[], Any], what: str) -> None:
-    """Asks again until it is so."""
-    deadline = time.monotonic() + 30
-    while not is_so():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.001)
+    wait_until(is_over_run, "an over-run")
 
 
 def test_a_second_driver_in_a_directory_is_refused(c_driver):
@@ -247,9 +237,9 @@ def test_the_archive_client_s_first_request(
         "archive_connect", client=client.handle, request_stream=stream_id, message_timeout_ms=3000
     )
     requests: list[bytes] = []
-    await_true(
+    wait_until(
         lambda: subscription.poll(lambda message, _: requests.append(bytes(message)), 1),
-        "no request",
+        "a request",
     )
     template_id, schema_id, schema_version = struct.unpack_from("<HHH", requests[0], 2)
     assert (template_id, schema_id) == (58, 101)  # AuthConnectRequest

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.archive_folder import ArchiveFolder
@@ -14,22 +14,10 @@ from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.catalog import export_recordings, open_recording
 from aerolog.transport.client import Aeron
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
 pytestmark = pytest.mark.interop
 
 CHANNEL = "aeron:ipc?term-length=64k"
 SENT = [b"%05d" % i * (i % 400) for i in range(600)]
-
-
-def until(ask: Callable[[], Any], timeout_s: float = 30.0) -> Any:
-    deadline = time.monotonic() + timeout_s
-    while not (answer := ask()):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.001)
-    return answer
 
 
 @pytest.mark.parametrize("implementation", ["ours", "reference"])
@@ -41,11 +29,15 @@ def test_a_live_recording_is_read_to_its_counter_and_after_the_end_to_its_stop(
         archive.start_recording(CHANNEL, stream_id)
         with aeron.add_exclusive_publication(CHANNEL, stream_id) as publication:
             publication.wait_connected(10, writable=True)
-            (entry,) = until(lambda: list(archive.recordings(stream_id=stream_id)))
+            (entry,) = wait_until(
+                lambda: list(archive.recordings(stream_id=stream_id)), "the recording"
+            )
             for message in SENT:
                 publication.send(message, timeout=30)
             end = publication.position
-            until(lambda: archive.recording_position(entry.recording_id) == end)
+            wait_until(
+                lambda: archive.recording_position(entry.recording_id) == end, "all to be recorded"
+            )
             assert ArchiveMarkFile.open(server.archive_dir).is_active()
             with ArchiveFolder(server.archive_dir) as folder:
                 recording = folder.recording(entry.recording_id)
@@ -57,7 +49,7 @@ def test_a_live_recording_is_read_to_its_counter_and_after_the_end_to_its_stop(
                 assert [m.payload for m in recording.messages()] == SENT
             (live,) = export_recordings(server.archive_dir, [entry.recording_id], tmp_path)
             assert (live.rows, live.until_position) == (len(SENT), end)
-        until(lambda: archive.stop_position(entry.recording_id) == end)
+        wait_until(lambda: archive.stop_position(entry.recording_id) == end, "its stop")
     with open_recording(server.archive_dir, entry.recording_id) as stopped:
         assert not stopped.recording.is_live
         assert stopped.to_arrow()["payload"].to_pylist() == SENT
@@ -74,11 +66,15 @@ def test_what_a_killed_archive_recorded_is_read_to_its_last_complete_frame(
         archive.start_recording(CHANNEL, stream_id)
         publication = aeron.add_exclusive_publication(CHANNEL, stream_id)
         publication.wait_connected(10, writable=True)
-        (entry,) = until(lambda: list(archive.recordings(stream_id=stream_id)))
+        (entry,) = wait_until(
+            lambda: list(archive.recordings(stream_id=stream_id)), "the recording"
+        )
         for message in SENT:
             publication.send(message, timeout=30)
         end = publication.position
-        until(lambda: archive.recording_position(entry.recording_id) == end)
+        wait_until(
+            lambda: archive.recording_position(entry.recording_id) == end, "all to be recorded"
+        )
         server.process.kill()
     # The counter still stands in the dead driver's memory; without it the frames tell the same.
     for _ in range(2):

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import re
-import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from archive_tool_runs import Said, reference_says, we_say
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.transport.client import Aeron
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = pytest.mark.interop
 
 CHANNEL = "aeron:ipc?term-length=64k"
 _ACTIVITY = re.compile(r"activity: [^)]*|activityTimestamp=-?\d+")
-
-
-def until(ask: Callable[[], Any], timeout_s: float = 60.0) -> Any:
-    deadline = time.monotonic() + timeout_s
-    while not (answer := ask()):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.001)
-    return answer
 
 
 def resting(said: Said) -> Said:
@@ -42,12 +31,17 @@ def test_a_running_archive(implementation: str, start_server: Any, stream_id: in
         archive.start_recording(CHANNEL, stream_id)
         with aeron.add_exclusive_publication(CHANNEL, stream_id) as publication:
             publication.wait_connected(10, writable=True)
-            (entry,) = until(lambda: list(archive.recordings(stream_id=stream_id)))
+            (entry,) = wait_until(
+                lambda: list(archive.recordings(stream_id=stream_id)), "the recording"
+            )
             for size in (0, 16, 100, 5000):
                 publication.send(
                     bytes(range(256)) * 20 if size == 5000 else b"x" * size, timeout=30
                 )
-            until(lambda: archive.recording_position(entry.recording_id) == publication.position)
+            wait_until(
+                lambda: archive.recording_position(entry.recording_id) == publication.position,
+                "all to be recorded",
+            )
             for command in (
                 "describe",
                 "describe-all",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import damaged_segments as ds
 import pytest
 from archive_tool_beside import run_ours, run_theirs
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.tools.archive_tool.table_tool import run
@@ -18,7 +18,6 @@ from aerolog.tools.main import main
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from peer.tool_runner import ToolRunner
@@ -26,14 +25,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference")]
 
 CHANNEL = "aeron:ipc?term-length=64k"
-
-
-def until(ask: Callable[[], Any], timeout_s: float = 60.0) -> Any:
-    deadline = time.monotonic() + timeout_s
-    while not (answer := ask()):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.001)
-    return answer
 
 
 def test_what_ours_puts_right_the_references_archive_starts_on(
@@ -59,11 +50,15 @@ def test_verify_on_a_running_archive(
         archive.start_recording(CHANNEL, stream_id)
         with aeron.add_exclusive_publication(CHANNEL, stream_id) as publication:
             publication.wait_connected(30, writable=True)
-            (entry,) = until(lambda: list(archive.recordings(stream_id=stream_id)))
+            (entry,) = wait_until(
+                lambda: list(archive.recordings(stream_id=stream_id)), "the recording"
+            )
             for _ in range(20):
                 publication.send(b"x" * 1000, timeout=30)
             end = publication.position
-            until(lambda: archive.recording_position(entry.recording_id) == end)
+            wait_until(
+                lambda: archive.recording_position(entry.recording_id) == end, "all to be recorded"
+            )
             catalog = server.archive_dir / "archive.catalog"
             before = catalog.read_bytes()
             out, err = io.StringIO(), io.StringIO()
@@ -81,8 +76,8 @@ def test_verify_on_a_running_archive(
             # It is what everybody sees until the recording goes on and stops.
             publication.send(b"y" * 1000, timeout=30)
             after = publication.position
-            until(lambda: archive.recording_position(entry.recording_id) == after)
-        until(lambda: next(iter(archive.recordings())).stop_position == after)
+            wait_until(lambda: archive.recording_position(entry.recording_id) == after, "the rest")
+        wait_until(lambda: next(iter(archive.recordings())).stop_position == after, "its stop")
 
 
 def test_json_of_a_verification_has_what_the_classic_form_says(

@@ -8,7 +8,6 @@ import queue
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -127,12 +126,3 @@ def aerolog() -> Iterator[Start]:
         if command.process.poll() is None:
             command.process.kill()
             command.wait()
-
-
-def wait_for(condition: Callable[[], Any], what: str) -> Any:
-    """What the condition gives, as soon as it is true."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"not in {DEADLINE_S} s: {what}"
-        time.sleep(0.01)
-    return found

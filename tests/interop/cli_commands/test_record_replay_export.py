@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyarrow import parquet
+from waits import wait_until
 
 from aerolog.archive.time_index import TimeIndex
-
-from .conftest import wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +42,7 @@ def settle_times(request: pytest.FixtureRequest, archive: Any, recording_id: int
         with TimeIndex.open(archive.archive_dir, recording_id) as index:
             return index.entries > 0 and index.last_position == index.end_position
 
-    wait_for(is_indexed, "a time index up to the end of the recording")
+    wait_until(is_indexed, "a time index up to the end of the recording")
     return True
 
 
@@ -187,7 +186,7 @@ def test_recording_goes_on_until_interrupted(
     publisher.type(b"one\n")
     started = json.loads(recorder.next_line())
     listing = ["recordings", "describe", started["recording_id"], "--json"]
-    wait_for(
+    wait_until(
         lambda: aerolog(*listing, on=any_archive).json()["position"] == 64, "the message recorded"
     )
     active = aerolog(*listing, on=any_archive).json()
@@ -245,7 +244,7 @@ def test_a_recording_is_stopped_by_its_id(aerolog: Any, any_archive: Any, stream
     publisher.type(b"one\n")
     recording_id = int(recorder.next_line())
     describe = ["recordings", "describe", recording_id, "--json"]
-    wait_for(
+    wait_until(
         lambda: aerolog(*describe, on=any_archive).json()["position"] == 64, "the message recorded"
     )
 
@@ -273,7 +272,7 @@ def test_a_recording_is_extended(aerolog: Any, any_archive: Any, stream_id: int)
         "recordings", "extend", recording_id, "aeron:ipc", stream_id, "--json", on=any_archive
     ).json()
     aerolog("publish", channel, stream_id, stdin=b"c\n", on=any_archive).succeed()
-    wait_for(
+    wait_until(
         lambda: (
             aerolog("recordings", "describe", recording_id, "--json", on=any_archive).json()[
                 "stop_position"

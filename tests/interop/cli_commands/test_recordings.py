@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from peer.lifetimes import server_starter, stop_all
 from peer.streams import free_port
+from waits import wait_until
 
-from .conftest import DEADLINE_S, wait_for
+from .conftest import DEADLINE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +136,7 @@ def test_an_interrupted_replication_is_stopped_and_can_go_on(
             if archive.recording_position(one.recording_id) == 64
         ]
 
-    (copy,) = wait_for(copied, "the message to be copied")
+    (copy,) = wait_until(copied, "the message to be copied")
     replicating.signal(number)
 
     assert replicating.wait() == code

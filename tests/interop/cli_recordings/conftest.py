@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.tools.main import main
@@ -77,10 +77,10 @@ class Recordist:
             self.send(publication, 0, messages)
             recording_id = self.find(stream_id, known)
             end = publication.position
-            self.wait_for(
+            wait_until(
                 lambda: (self.archive.recording_position(recording_id) or 0) >= end, "recorded"
             )
-        self.wait_for(lambda: self.archive.stop_position(recording_id) == end, "stopped")
+        wait_until(lambda: self.archive.stop_position(recording_id) == end, "stopped")
         return recording_id
 
     def find(self, stream_id: int, known: list[int]) -> int:
@@ -90,7 +90,7 @@ class Recordist:
             found = [one.recording_id for one in self.archive.recordings(stream_id=stream_id)]
             return [one for one in found if one not in known]
 
-        found: list[int] = self.wait_for(new, "a recording")
+        found: list[int] = wait_until(new, "a recording")
         return found[0]
 
     @staticmethod
@@ -104,15 +104,6 @@ class Recordist:
     def numbers(self, recording_id: int) -> list[int]:
         """The numbers of the messages that a recording has."""
         return [int(bytes(message.data)) for message in self.archive.read(recording_id)]
-
-    @staticmethod
-    def wait_for(condition: Callable[[], Any], what: str) -> Any:
-        """What the condition gives, as soon as it is true."""
-        deadline = time.monotonic() + DEADLINE_S
-        while not (found := condition()):
-            assert time.monotonic() < deadline, f"not in {DEADLINE_S} s: {what}"
-            time.sleep(0.005)
-        return found
 
     def close(self) -> None:
         self.archive.close()

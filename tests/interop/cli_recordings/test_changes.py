@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from waits import wait_until
 
 from .conftest import CHANNEL, SEGMENT, segments
 
@@ -283,9 +284,7 @@ def test_extending_waits_for_the_publication(
             "--auto-stop", "--wait", "--json",
         ).json()  # fmt: skip
         recordist.send(publication, 5, 5)
-    recordist.wait_for(
-        lambda: recordist.archive.stop_position(recording_id) == 10 * 1024, "the extension"
-    )
+    wait_until(lambda: recordist.archive.stop_position(recording_id) == 10 * 1024, "the extension")
 
     assert (row["recording_id"], row["position"]) == (recording_id, 5 * 1024)
     assert recordist.numbers(recording_id) == list(range(10))

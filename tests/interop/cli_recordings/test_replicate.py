@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from peer.lifetimes import server_starter, stop_all
 from peer.streams import free_port
+from waits import wait_until
 
 from .conftest import CHANNEL, Recordist
 
@@ -118,9 +119,7 @@ def test_a_detached_replication_goes_on_without_the_command(
     assert int(printed) >= 0
     archive = destination.recordist.archive
     copy = destination.recordist.find(stream_id, [])
-    destination.recordist.wait_for(
-        lambda: archive.stop_position(copy) == MESSAGES * 1024, "the replication to end"
-    )
+    wait_until(lambda: archive.stop_position(copy) == MESSAGES * 1024, "the replication to end")
     over = run(destination.server, "recordings", "stop-replication", int(printed))
     assert over.code == 1
     assert f"unknown replication id {int(printed)}" in over.err
@@ -141,9 +140,7 @@ def test_a_detached_replication_of_a_live_recording_is_stopped_by_its_id(
         ).json()  # fmt: skip
         copy = destination.recordist.find(stream_id, [])
         archive = destination.recordist.archive
-        destination.recordist.wait_for(
-            lambda: archive.recording_position(copy) == 10 * 1024, "the copy to catch up"
-        )
+        wait_until(lambda: archive.recording_position(copy) == 10 * 1024, "the copy to catch up")
 
         stopped = run(
             destination.server, "recordings", "stop-replication", started["replication_id"],
@@ -151,9 +148,7 @@ def test_a_detached_replication_of_a_live_recording_is_stopped_by_its_id(
         ).json()  # fmt: skip
 
         assert stopped == {"replication_id": started["replication_id"]}
-        destination.recordist.wait_for(
-            lambda: archive.stop_position(copy) == 10 * 1024, "the copy to stop"
-        )
+        wait_until(lambda: archive.stop_position(copy) == 10 * 1024, "the copy to stop")
         assert source.recordist.archive.recording_position(source_id) == 10 * 1024
 
 
@@ -198,8 +193,6 @@ def test_a_live_stream_is_joined_and_recorded_on(
         copy = lines[-1]["recording_id"]
         end = source.recordist.send(publication, 100, 100)
         archive = destination.recordist.archive
-        destination.recordist.wait_for(
-            lambda: archive.recording_position(copy) == end, "what came live"
-        )
-    destination.recordist.wait_for(lambda: archive.stop_position(copy) == end, "the end")
+        wait_until(lambda: archive.recording_position(copy) == end, "what came live")
+    wait_until(lambda: archive.stop_position(copy) == end, "the end")
     assert destination.recordist.numbers(copy) == list(range(200))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from peer.streams import free_port
+from waits import wait_until
 
 from aerolog.archive.client import SourceLocation
 
@@ -98,7 +99,7 @@ def test_a_live_recording_over_udp_is_joined(
 
 def send_when_joined(publication: Any, recordist: Recordist) -> None:
     """Goes on when somebody besides the archive listens, and ends."""
-    recordist.wait_for(lambda: listeners(recordist, publication) >= 2, "the tail to join live")
+    wait_until(lambda: listeners(recordist, publication) >= 2, "the tail to join live")
     recordist.send(publication, 200, 1000)
     publication.close()
 
@@ -175,7 +176,7 @@ def test_a_stream_that_is_live_elsewhere_comes_from_its_recording(
 
         def go_on() -> None:
             # The archive alone listens: somebody elsewhere replays, and is not heard of here.
-            recordist.wait_for(lambda: replays(recordist) == 1, "a replay")
+            wait_until(lambda: replays(recordist) == 1, "a replay")
             recordist.send(publication, 200, 1000)
             publication.close()
 

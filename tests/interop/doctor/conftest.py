@@ -6,9 +6,10 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from waits import wait_until
 
 from aerolog.tools.doctor.check_groups import examine
 from aerolog.tools.doctor.examination import Examination
@@ -26,15 +27,6 @@ PATIENCE_S = 60.0
 INTERVAL_NS = 300_000_000
 
 
-def until(done: Callable[[], Any], what: str) -> Any:
-    """The first true answer; fails when there is none in time."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not (answer := done()):
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.005)
-    return answer
-
-
 class Doctor:
     """Two looks at a driver, an archive and a cluster's node; findings by code."""
 
@@ -49,7 +41,9 @@ class Doctor:
         examination = Examination(*self.names, deep=deep)
         before = examination.look(inside=False)
         # The second look has to lie an interval behind the first: that is what is tested.
-        until(lambda: time.monotonic_ns() - before.monotonic_ns >= INTERVAL_NS, "the second look")
+        wait_until(
+            lambda: time.monotonic_ns() - before.monotonic_ns >= INTERVAL_NS, "the second look"
+        )
         return examine(Case(examination.settle(examination.look()), before))
 
     def find(

@@ -9,12 +9,11 @@ import signal
 import prerequisites
 import pytest
 from prerequisites import needs_mounts
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.tools.doctor.findings import Severity
 from aerolog.transport.errors import ArchiveError, RegistrationError
-
-from .conftest import until
 
 pytestmark = pytest.mark.interop
 
@@ -37,11 +36,15 @@ def record(client, stream_id, count=500):
         archive.start_recording(CHANNEL, stream_id)
         publication = client.add_exclusive_publication(CHANNEL, stream_id)
         publication.wait_connected(30, writable=True)
-        (entry,) = until(lambda: list(archive.recordings(stream_id=stream_id)), "the recording")
+        (entry,) = wait_until(
+            lambda: list(archive.recordings(stream_id=stream_id)), "the recording"
+        )
         for number in range(count):
             publication.send(bytes([number % 256]) * 1000, timeout=30)
         end = publication.position
-        until(lambda: archive.recording_position(entry.recording_id) == end, "all to be recorded")
+        wait_until(
+            lambda: archive.recording_position(entry.recording_id) == end, "all to be recorded"
+        )
     return entry.recording_id, publication
 
 
@@ -59,7 +62,9 @@ def recorded(request, reference, tmp_path_factory):
         with Aeron(server.aeron_dir) as client:
             record(client, 77)[1].close()
             with AeronArchive(client) as archive:
-                until(lambda a=archive: next(iter(a.recordings())).stop_position > 0, "its stop")
+                wait_until(
+                    lambda a=archive: next(iter(a.recordings())).stop_position > 0, "its stop"
+                )
         server.process.stop()
         found[kind] = server.archive_dir
     yield found
@@ -159,7 +164,7 @@ def test_a_recorder_that_stands_still_is_named(start_server, doctor, connect, st
     recording_id, publication = record(client, stream_id, count=1)
     archive.process.process.send_signal(signal.SIGSTOP)
     try:
-        until(lambda: publication.offer(bytes(1000)) < 0, "back pressure")
+        wait_until(lambda: publication.offer(bytes(1000)) < 0, "back pressure")
         held = doctor(None, archive.archive_dir).find(
             "publisher-blocked", lambda f: f"stream {stream_id}," in f.subject
         )

@@ -6,11 +6,10 @@ from contextlib import ExitStack
 
 import pytest
 from peer.cluster_node import java_node, java_service, our_node
+from waits import wait_until
 
 from aerolog.cluster.files import RecordingLog
 from aerolog.tools.doctor.findings import Area
-
-from .conftest import until
 
 pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference")]
 
@@ -34,7 +33,7 @@ def clustered(found):
 def test_a_node_is_healthy_until_it_is_killed(doctor, node):
     cluster = node.folder / "cluster"
     looks = doctor(None, node.folder / "archive", cluster)
-    until(lambda: not clustered(looks.look()), "a node with nothing wrong")
+    wait_until(lambda: not clustered(looks.look()), "a node with nothing wrong")
     with RecordingLog(cluster, writable=False) as log:
         assert log.last_term is not None
     node.process.kill()

@@ -7,12 +7,13 @@ import socket
 
 import pytest
 from peer.streams import free_port
+from waits import wait_until
 
 from aerolog.tools.doctor.findings import Area, Severity
 from aerolog.tools.views import machine
 from aerolog.transport.errors import RegistrationError
 
-from .conftest import client_process, until
+from .conftest import client_process
 
 pytestmark = pytest.mark.interop
 
@@ -40,7 +41,7 @@ KINDS = ("ours", "reference")
 def offer_until_full(publication):
     """Publishes until nothing more is taken."""
     publication.wait_connected(30, writable=True)
-    until(lambda: publication.offer(bytes(1000)) < 0, "back pressure")
+    wait_until(lambda: publication.offer(bytes(1000)) < 0, "back pressure")
 
 
 def test_killed_drivers_are_dead(start_server, doctor):
@@ -96,7 +97,7 @@ def test_a_healthy_driver_with_streams_has_nothing_grave(
         for _ in range(100):
             publication.send(bytes(100), timeout=30)
             subscription.poll(lambda *_: None, 10)
-        until(
+        wait_until(
             lambda s=subscription, p=publication: (
                 s.poll(lambda *_: None, 10) == 0
                 and any(image.position == p.position for image in s.images)
@@ -197,7 +198,7 @@ def test_loss_that_is_not_this_machine_s_is_the_network_s(
             subscription.poll(lambda *_: None, 10)
         return any(one.code == "loss-network" for one in doctor(server.aeron_dir).look())
 
-    until(lost, "a loss")
+    wait_until(lost, "a loss")
     found = doctor(server.aeron_dir).find("loss-network")
     assert found.figures["bytes"] > 0
     assert f"stream {stream_id}," in found.subject
@@ -211,7 +212,7 @@ def test_datagrams_that_find_the_socket_full_are_this_machine_s(
     client, port = connect(server), free_port()
     channel = f"aeron:udp?endpoint=localhost:{port}|so-rcvbuf=64k|rcv-wnd=32k"
     subscription = client.add_subscription(channel, stream_id)
-    until(lambda: any(one.port == port for one in machine.sockets(server.pid)), "the socket")
+    wait_until(lambda: any(one.port == port for one in machine.sockets(server.pid)), "the socket")
     server.process.process.send_signal(signal.SIGSTOP)
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
@@ -221,7 +222,7 @@ def test_datagrams_that_find_the_socket_full_are_this_machine_s(
                     stranger.sendto(b"\x7f" * 1000, ("127.0.0.1", port))
                 return any(one.port == port and one.drops for one in machine.sockets(server.pid))
 
-            until(dropped, "the socket to be full")
+            wait_until(dropped, "the socket to be full")
     finally:
         server.process.process.send_signal(signal.SIGCONT)
     found = doctor(server.aeron_dir).find("loss-socket-full")

@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import peer
 import pytest
 from prerequisites import needs_mounts, small_disk
+from waits import wait_until
 
 pytestmark = [pytest.mark.interop, needs_mounts]
 
@@ -57,26 +57,19 @@ def counter(client, counter_id):
     return next(k["value"] for k in client.counters() if k["id"] == counter_id)
 
 
-def eventually(condition):
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_a_publisher_is_held_back_until_there_is_room_for_its_next_term(
     driver, java_client, filler
 ):
     client = java_client(driver.aeron_dir)
     subscription = client.add_subscription("aeron:ipc", 7)
     publication = client.add_exclusive_publication("aeron:ipc", 7)
-    eventually(lambda: publication.positionLimit() > 0)
+    wait_until(lambda: publication.positionLimit() > 0, "a subscriber")
     filler.fill()
     sending = publication.start_offer_numbered(2_000, 1000, timeout=60)
     receiving = subscription.start_poll_numbered(2_000, 1000, timeout=60)
-    eventually(lambda: publication.positionLimit() == 256 * 1024)
+    wait_until(lambda: publication.positionLimit() == 256 * 1024, "the limit of four terms")
     errors = counter(client, 15)
-    eventually(lambda: counter(client, 15) > errors)
+    wait_until(lambda: counter(client, 15) > errors, "an error to be counted")
     stat = peer.java_tool("io.aeron.samples.ErrorStat", properties={"aeron.dir": driver.aeron_dir})
     assert "no room for the next term" in stat
     filler.release()

@@ -1,10 +1,10 @@
 """Reference clients on our driver and on the reference's own: one body for both."""
 
-import time
 from collections.abc import Callable
 
 import peer
 import pytest
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 
@@ -15,15 +15,6 @@ FAST = {
     "aeron.image.liveness.timeout": "1s",
     "aeron.counters.free.to.reuse.timeout": "100ms",
 }
-
-
-def eventually(condition: Callable[[], object], timeout: float = 30.0) -> object:
-    """The first true value of a condition."""
-    deadline = time.monotonic() + timeout
-    while not (value := condition()):
-        assert time.monotonic() < deadline, "the condition never came true"
-        time.sleep(0.01)
-    return value
 
 
 @pytest.fixture(params=["ours", "reference"])
@@ -97,19 +88,19 @@ def test_a_publisher_without_subscribers_is_not_connected(any_driver, java_clien
     publication.offer(b"kept")
     assert [m["data"] for m in subscription.poll(1)] == [b"kept"]
     subscription.close()
-    eventually(lambda: not publication.isConnected())
+    wait_until(lambda: not publication.isConnected(), "the subscriber to go")
 
 
 def test_a_slow_subscriber_holds_the_publisher_back(any_driver, java_client, stream_id):
     client = java_client(any_driver.aeron_dir)
     publication = client.add_publication("aeron:ipc?term-length=64k", stream_id)
     subscription = client.add_subscription("aeron:ipc", stream_id)
-    eventually(lambda: publication.positionLimit() == 32_768)
+    wait_until(lambda: publication.positionLimit() == 32_768, "the window as the limit")
     results = [publication.offer(bytes(1000), retry=False)[0] for _ in range(40)]
     assert results[:32] == [1056 * n for n in range(1, 33)]
     assert set(results[32:]) == {-2}
     subscription.poll(30)
-    eventually(lambda: publication.positionLimit() > 32_768)
+    wait_until(lambda: publication.positionLimit() > 32_768, "room")
 
 
 def test_an_image_ends_when_its_publication_is_closed(any_driver, java_client, stream_id):
@@ -117,10 +108,10 @@ def test_an_image_ends_when_its_publication_is_closed(any_driver, java_client, s
     subscription = client.add_subscription("aeron:ipc", stream_id)
     publication = client.add_exclusive_publication("aeron:ipc", stream_id)
     publication.offer(b"last words")
-    image = eventually(subscription.images)[0]
+    image = wait_until(subscription.images, "the image")[0]
     publication.close()
     assert [m["data"] for m in subscription.poll(1)] == [b"last words"]
-    eventually(lambda: not subscription.images())
+    wait_until(lambda: not subscription.images(), "the image to go")
     assert image.isEndOfStream()
     assert image.isClosed()
 
@@ -166,7 +157,7 @@ def test_counters_are_seen_by_everybody_and_freed_with_their_client(fast_driver,
 
     assert [(c["label"], c["value"]) for c in found()] == [("a counter of mine", 42)]
     owner.close()
-    eventually(lambda: not found())
+    wait_until(lambda: not found(), "the counter to go")
 
 
 def test_a_client_that_dies_is_cleaned_up_after_its_timeout(
@@ -180,9 +171,9 @@ def test_a_client_that_dies_is_cleaned_up_after_its_timeout(
     publication.offer(b"still there")
     own_java_peer.kill()
     assert [m["data"] for m in subscription.poll(1)] == [b"still there"]
-    eventually(lambda: not subscription.images())
+    wait_until(lambda: not subscription.images(), "the image to go")
     assert system_counter(survivor, 24) == 1
-    eventually(lambda: {c["typeId"] for c in survivor.counters()} == {0, 11})
+    wait_until(lambda: {c["typeId"] for c in survivor.counters()} == {0, 11}, "its counters to go")
 
 
 @pytest.mark.parametrize("implementation", ["ours", "reference"])
@@ -200,12 +191,15 @@ def test_an_untethered_subscriber_is_left_behind_and_comes_back(
     fast = client.add_subscription("aeron:ipc", 7)
     slow = client.add_subscription("aeron:ipc?tether=false", 7)
     publication = client.add_publication("aeron:ipc?term-length=64k", 7)
-    eventually(slow.images)
+    wait_until(slow.images, "the image")
     sending = publication.start_offer_numbered(200, 1000)
     assert fast.poll_numbered(200, 1000)["first_wrong"] is None
     sending.result(60)
     told = images_of(client, slow)
-    eventually(lambda: told() == ["available_image", "unavailable_image", "available_image"])
+    wait_until(
+        lambda: told() == ["available_image", "unavailable_image", "available_image"],
+        "the image to go and come",
+    )
     publication.offer(b"again")
     assert [m["data"] for m in slow.poll(1)] == [b"again"]
 
@@ -216,9 +210,12 @@ def test_an_image_is_rejected_and_joined_again(fast_driver, java_client):
     publication = client.add_publication("aeron:ipc", 7)
     publication.offer(b"x")
     told = images_of(client, subscription)
-    image = eventually(subscription.images)[0]
+    image = wait_until(subscription.images, "the image")[0]
     image.reject("no more of this")
-    eventually(lambda: told() == ["available_image", "unavailable_image", "available_image"])
+    wait_until(
+        lambda: told() == ["available_image", "unavailable_image", "available_image"],
+        "the image to go and come",
+    )
     assert "no more of this" in peer.java_tool(
         "io.aeron.samples.ErrorStat", properties={"aeron.dir": fast_driver.aeron_dir}
     )

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from peer.streams import free_port
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive, SourceLocation
 from aerolog.tools.explain.explainer import explain
 from aerolog.transport.client import Aeron
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 pytestmark = pytest.mark.interop
 
 KINDS = {"cnc", "log", "loss report", "catalog", "mark file", "segment"}
-
-
-def until(ask: Callable[[], Any], timeout_s: float = 60.0) -> Any:
-    deadline = time.monotonic() + timeout_s
-    while not (answer := ask()):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.001)
-    return answer
 
 
 @pytest.mark.parametrize("implementation", ["ours", "reference"])
@@ -38,10 +27,15 @@ def test_all_files(implementation: str, start_server: Any, stream_id: int) -> No
         archive.start_recording(channel, stream_id, SourceLocation.REMOTE)
         with aeron.add_exclusive_publication(channel, stream_id) as publication:
             publication.wait_connected(30, writable=True)
-            (entry,) = until(lambda: list(archive.recordings(stream_id=stream_id)))
+            (entry,) = wait_until(
+                lambda: list(archive.recordings(stream_id=stream_id)), "the recording"
+            )
             for size in (0, 10, 5000):
                 publication.send(b"x" * size, timeout=30)
-            until(lambda: archive.recording_position(entry.recording_id) == publication.position)
+            wait_until(
+                lambda: archive.recording_position(entry.recording_id) == publication.position,
+                "all to be recorded",
+            )
             paths = [
                 path
                 for folder in (server.aeron_dir, server.archive_dir)

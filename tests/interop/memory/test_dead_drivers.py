@@ -1,8 +1,7 @@
 """A directory changes hands between drivers of both kinds, and damage does not stop ours."""
 
-import time
-
 import pytest
+from waits import wait_until
 
 from aerolog.transport.errors import ActiveDriverError
 from aerolog.transport.memory.aeron_directory import AeronDirectory
@@ -12,15 +11,7 @@ from aerolog.transport.protocol.commands import encode_command
 
 pytestmark = pytest.mark.interop
 
-LIMIT_S = 30.0
 KINDS = pytest.mark.parametrize("implementation", ["ours", "reference"])
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.001)
 
 
 def refuse_something(aeron_dir):
@@ -29,9 +20,12 @@ def refuse_something(aeron_dir):
     command = commands.RemoveCounter(0, cnc.to_driver.next_correlation_id(), 4711)
     assert cnc.to_driver.write(command.TYPE_ID, encode_command(command))
     receiver = cnc.receiver()
-    wait_until(lambda: receiver.receive_next() is not None)
+    wait_until(lambda: receiver.receive_next() is not None, "an answer")
     # A driver answers, and writes down; in which order is its own business.
-    wait_until(lambda: any("unknown counter: 4711" in seen.text for seen in cnc.errors()))
+    wait_until(
+        lambda: any("unknown counter: 4711" in seen.text for seen in cnc.errors()),
+        "the error in the log",
+    )
 
 
 @KINDS
@@ -79,11 +73,11 @@ def test_a_client_that_damages_the_ring_does_not_stop_our_driver(start_server, s
     ring = cnc.to_driver
     index = ring.try_claim(1, 16)
     cnc.mapped.store_i32(HEADER_LENGTH + index, 2**31 - 1)
-    wait_until(lambda: ring.consumer_position == ring.producer_position)
+    wait_until(lambda: ring.consumer_position == ring.producer_position, "the ring to be read")
     receiver = cnc.receiver()
     command = commands.AddPublication(
         ring.next_correlation_id(), ring.next_correlation_id(), stream_id, "aeron:ipc"
     )
     assert ring.write(command.TYPE_ID, encode_command(command))
-    wait_until(lambda: receiver.receive_next() is not None)
-    wait_until(lambda: any("damaged" in seen.text for seen in cnc.errors()))
+    wait_until(lambda: receiver.receive_next() is not None, "an answer")
+    wait_until(lambda: any("damaged" in seen.text for seen in cnc.errors()), "the error in the log")

@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waits import wait_until
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver.counters.system_counters import SystemCounter
@@ -16,13 +16,6 @@ from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol import commands as c
 
 DEADLINE_S = 60
-
-
-def until(condition):
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 class Process:
@@ -184,7 +177,10 @@ def test_it_has_no_sockets_and_no_children_and_a_thread_an_agent(run):
     assert "".join((task / "children").read_text() for task in tasks) == ""
     agents = {"driver-conducto", "sender", "receiver", "aerolog-standby"}
     # A thread names itself when it begins to run.
-    until(lambda: {(task / "comm").read_text().strip() for task in tasks} >= agents)
+    wait_until(
+        lambda: {(task / "comm").read_text().strip() for task in tasks} >= agents,
+        "threads to name themselves",
+    )
     process.stop()
 
 
@@ -255,7 +251,10 @@ def test_the_conductor_runs_on_the_processor_it_is_given(run):
         tasks = Path(f"/proc/{process.popen.pid}/task").iterdir()
         return {(t / "comm").read_text().strip(): os.sched_getaffinity(int(t.name)) for t in tasks}
 
-    until(lambda: len(allowed()) == 5 and allowed().get("driver-conducto") == {processor})
+    wait_until(
+        lambda: len(allowed()) == 5 and allowed().get("driver-conducto") == {processor},
+        "threads on their processors",
+    )
     found = allowed()
     del found["driver-conducto"]
     assert list(found.values()) == [os.sched_getaffinity(0)] * 4
@@ -282,7 +281,7 @@ def test_a_terminate_command_is_denied_by_default(run):
     process = run()
     process.ready()
     cnc = terminate(process)
-    until(lambda: not cnc.to_driver.pending)
+    wait_until(lambda: not cnc.to_driver.pending, "the commands to be read")
     assert process.popen.poll() is None
     assert cnc.counters.counter_value(SystemCounter.ERRORS) == 0
     assert process.stop()[0] == 0

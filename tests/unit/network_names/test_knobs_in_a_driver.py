@@ -6,6 +6,7 @@ from importlib import metadata
 from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
+from waits import wait_until
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver
@@ -44,16 +45,8 @@ def driver_with():
         one.close()
 
 
-def wait_until(condition):
-    deadline = time.monotonic() + DEADLINE_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.001)
-    return found
-
-
 def first_message(subscription):
-    return wait_until(lambda: subscription.poll_messages(1))[0]
+    return wait_until(lambda: subscription.poll_messages(1), "a message")[0]
 
 
 def sent(aeron, channel, stream_id, payload, *, sub=""):
@@ -111,7 +104,10 @@ def test_cubic_measures_the_round_trip_when_asked_to(driver_with, port):
     )
     sent(aeron, UDP.format(port=port), 1102, b"hello")
 
-    wait_until(lambda: cubic_counters(aeron)["rcv-cc-cubic-rtt"] not in {0, 100_000})
+    wait_until(
+        lambda: cubic_counters(aeron)["rcv-cc-cubic-rtt"] not in {0, 100_000},
+        "a measured round trip",
+    )
 
 
 def test_an_unknown_congestion_control_fails_the_image_and_says_so(driver_with, port):
@@ -125,8 +121,8 @@ def test_an_unknown_congestion_control_fails_the_image_and_says_so(driver_with, 
         texts = [found.text for found in driver.context.cnc.errors()]
         return any("unsupported congestion control : cc=reno" in text for text in texts)
 
-    wait_until(is_told)
-    wait_until(lambda: errors.counter_value(SystemCounter.ERRORS) > 0)
+    wait_until(is_told, "the error")
+    wait_until(lambda: errors.counter_value(SystemCounter.ERRORS) > 0, "an error to be counted")
     assert not subscription.images
     assert not publication.is_connected
 
