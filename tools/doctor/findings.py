@@ -59,16 +59,16 @@ class FindingKind:
     a rate in bytes a second.
 
     Attributes:
-        code: what scripts know it by; never changes its meaning.
         area: what it is about.
+        code: what scripts know it by; never changes its meaning.
         severity: the usual severity, which a check may raise or lower.
         what: the sentence with the figures.
         reason: what causes it, or what follows from it.
         remedy: what to do about it.
     """
 
-    code: str
     area: Area
+    code: str
     severity: Severity
     what: str
     reason: str

@@ -10,10 +10,10 @@ from aerolog.tools.doctor import figure_text
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity, fill, ranked, worst
 
 FULL = FindingKind(
-    "full", Area.DISK, Severity.CRITICAL, "{free!b} left", "{rate!v} came", "wait {n}"
+    Area.DISK, "full", Severity.CRITICAL, "{free!b} left", "{rate!v} came", "wait {n}"
 )
-SLOW = FindingKind("slow", Area.CYCLES, Severity.WARNING, "{took!t}", "why", "what")
-LOST = FindingKind("lost", Area.LOSS, Severity.WARNING, "{count!n} lost", "why", "what")
+SLOW = FindingKind(Area.CYCLES, "slow", Severity.WARNING, "{took!t}", "why", "what")
+LOST = FindingKind(Area.LOSS, "lost", Severity.WARNING, "{count!n} lost", "why", "what")
 
 
 def test_the_worst_comes_first_then_the_area_then_the_subject():
@@ -48,7 +48,7 @@ def test_texts_have_their_figures_in_words_and_json_has_them_as_numbers():
 
 
 def test_figures_from_outside_are_not_taken_for_places():
-    kind = FindingKind("odd", Area.ERRORS, Severity.NOTICE, "said {text}", "-", "-")
+    kind = FindingKind(Area.ERRORS, "odd", Severity.NOTICE, "said {text}", "-", "-")
     assert kind.found("x", text="{free!b} {0}").what == "said {free!b} {0}"
 
 

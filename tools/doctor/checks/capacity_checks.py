@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.figure_text import percent
@@ -21,9 +22,10 @@ _FULL: Final = 95
 _CATALOG_MAX: Final = 2**31 - 1
 _ERROR_HEADER: Final = 24
 
-COUNTERS = FindingKind(
+_kind: Final = partial(FindingKind, Area.CAPACITY)
+
+COUNTERS = _kind(
     "counters-nearly-full",
-    Area.CAPACITY,
     Severity.WARNING,
     "{used!n} of {most!n} counters are taken ({percent}%)",
     "each publication takes 2 to 8, each image 3 to 6, each client and recording one; when there is"
@@ -31,27 +33,24 @@ COUNTERS = FindingKind(
     "close what is not used (`aerolog stat` shows what there is); raise"
     " aeron.counters.buffer.length and start the driver anew",
 )
-ERROR_LOG = FindingKind(
+ERROR_LOG = _kind(
     "error-log-nearly-full",
-    Area.CAPACITY,
     Severity.WARNING,
     "the error log of the {who} is {percent}% full ({used!b} of {most!b})",
     "when it is full new kinds of errors are counted and not written down",
     "read it (`{command}`) and remove the causes; a start of the {who} saves and clears it;"
     " or raise its length ({setting})",
 )
-LOSS_REPORT = FindingKind(
+LOSS_REPORT = _kind(
     "loss-report-nearly-full",
-    Area.CAPACITY,
     Severity.NOTICE,
     "the loss report is {percent}% full ({count!n} entries)",
     "each image with loss takes an entry for the driver's life; when it is full further ones are"
     " not reported",
     "raise aeron.loss.report.buffer.length; it is empty after a start of the driver",
 )
-CATALOG = FindingKind(
+CATALOG = _kind(
     "catalog-nearly-full",
-    Area.CAPACITY,
     Severity.WARNING,
     "the catalog has {used!b} of the 2 GiB that it can have",
     "when it is full nothing can be recorded any more",

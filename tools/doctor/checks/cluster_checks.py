@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster import counter_types
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 _FAILED_START: Final = -1
 _ENDED: Final = counter_types.ElectionState.CLOSED
 
-UNREADABLE = FindingKind(
+_kind: Final = partial(FindingKind, Area.CLUSTER)
+
+UNREADABLE = _kind(
     "cluster-unreadable",
-    Area.CLUSTER,
     Severity.CRITICAL,
     "the cluster's folder cannot be looked at: {fault}",
     "without its files a node knows neither its log nor its votes; that says nothing of what is in"
@@ -32,9 +34,8 @@ UNREADABLE = FindingKind(
     "follow the remedy in the message; mount what is missing before a node starts in the empty"
     " folder, for it would start as a new member",
 )
-MARK_UNREADABLE = FindingKind(
+MARK_UNREADABLE = _kind(
     "cluster-mark-unreadable",
-    Area.CLUSTER,
     Severity.WARNING,
     "the mark file {file} cannot be read: {fault}",
     "whether its owner runs, and which driver it uses, cannot be told; the next owner may refuse to"
@@ -42,43 +43,38 @@ MARK_UNREADABLE = FindingKind(
     "look as the user that owns it, where it may not be read; when no node runs, move a damaged"
     " file away: it is written anew at the next start",
 )
-MARK_VERSION_OTHER = FindingKind(
+MARK_VERSION_OTHER = _kind(
     "cluster-mark-version",
-    Area.CLUSTER,
     Severity.WARNING,
     "the mark file {file} is of version {version}, this software writes {ours}",
     "a node refuses to start where the major version is another one, and does not read what is in"
     " the file",
     "start the node with the software that wrote the file, or move the file away once no node runs",
 )
-START_FAILED = FindingKind(
+START_FAILED = _kind(
     "cluster-start-failed",
-    Area.CLUSTER,
     Severity.CRITICAL,
     "the last start of the {who} (process {pid}) failed",
     "a setting is wrong, a file is damaged, or the driver or the archive was not there",
     "see why with aerolog cluster-tool {folder} errors, remove the cause, and start it again",
 )
-CLOSED = FindingKind(
+CLOSED = _kind(
     "cluster-closed",
-    Area.CLUSTER,
     Severity.NOTICE,
     "no {who} runs on this folder: the last one (process {pid}) ended in good order",
     "the node takes no part in its cluster",
     "start it if it is to run",
 )
-DEAD = FindingKind(
+DEAD = _kind(
     "cluster-dead",
-    Area.CLUSTER,
     Severity.CRITICAL,
     "the {who} is dead: process {pid} is gone, its last sign of life is {age_ms!m} old",
     "it crashed or was killed; the log and the snapshots are in the archive",
     "look for the cause in its log and in the kernel's (dmesg, journalctl -k); start it anew: it"
     " recovers from the newest snapshot and the log",
 )
-STUCK = FindingKind(
+STUCK = _kind(
     "cluster-stuck",
-    Area.CLUSTER,
     Severity.CRITICAL,
     "the {who} does not work: last sign of life {age_ms!m} ago; process {pid} is there ({state})",
     "its thread is stopped, starved of CPU, or waits for a disk; clients of the cluster wait, and"
@@ -86,66 +82,58 @@ STUCK = FindingKind(
     "if it is stopped let it go on (kill -CONT {pid}); else see what it waits for (iostat -x 1,"
     " top -H -p {pid})",
 )
-LATE = FindingKind(
+LATE = _kind(
     "cluster-late",
-    Area.CLUSTER,
     Severity.WARNING,
     "the {who} is late: last sign of life {age_ms!m} ago (every second is usual)",
     "its thread does not get its turn, or a service takes long for a message or a snapshot",
     "look at its cycle times here, and at the load of the machine and the disk",
 )
-STARTING_NOW = FindingKind(
+STARTING_NOW = _kind(
     "cluster-starting",
-    Area.CLUSTER,
     Severity.NOTICE,
     "a {who} (process {pid}) is starting on this folder",
     "it is connecting to its driver and archive; it does not answer yet",
     "look again in a moment; if this stays, look at its log",
 )
-ELSEWHERE = FindingKind(
+ELSEWHERE = _kind(
     "cluster-elsewhere",
-    Area.CLUSTER,
     Severity.NOTICE,
     "the {who} uses the driver in {cluster_aeron_dir}, this one is in {aeron_dir}",
     "its counters are not among those of this driver",
     "look at the cluster's own driver: leave --aeron-dir away",
 )
-SERVICE_ALONE = FindingKind(
+SERVICE_ALONE = _kind(
     "service-without-module",
-    Area.CLUSTER,
     Severity.CRITICAL,
     "{who} (process {pid}) runs, and the consensus module of its node does not",
     "a service without its module gets no messages; it waits for one, or is about to end",
     "start the module, or stop the service",
 )
-SERVICE_MISSING = FindingKind(
+SERVICE_MISSING = _kind(
     "service-missing",
-    Area.CLUSTER,
     Severity.CRITICAL,
     "the consensus module recovers and waits for {missing}; {expected!n} services are configured",
     "a node goes on only when all its services have joined: before that it does not answer",
     "start the service containers that are missing, with the ids and the cluster id of this node;"
     " or correct aeron.cluster.service.count",
 )
-ENDING = FindingKind(
+ENDING = _kind(
     "cluster-ending",
-    Area.CLUSTER,
     Severity.WARNING,
     "the consensus module's state is {state}: the node is ending or has ended",
     "somebody asked for a shutdown or an abort, or an error ended it; it takes no more messages",
     "start the node again if it is to run; its error log says whether an error ended it",
 )
-SUSPENDED = FindingKind(
+SUSPENDED = _kind(
     "cluster-suspended",
-    Area.CLUSTER,
     Severity.WARNING,
     "the cluster is suspended: it reads no messages of clients, and no timers fire",
     "somebody suspended it (the control toggle), for maintenance",
     "resume it when that is done: aerolog cluster-tool DIR resume",
 )
-ELECTING = FindingKind(
+ELECTING = _kind(
     "cluster-without-leader",
-    Area.CLUSTER,
     Severity.WARNING,
     "an election is under way, in state {state} at both looks",
     "until it ends the cluster does not answer; a member that replays a long log stays here for as"
@@ -153,17 +141,15 @@ ELECTING = FindingKind(
     "see whether a majority of the members runs and reaches each other; look again, for a replay"
     " ends by itself",
 )
-ERRORS = FindingKind(
+ERRORS = _kind(
     "cluster-errors",
-    Area.CLUSTER,
     Severity.NOTICE,
     "the {who} has counted {count!n} errors ({new!n} of them while we looked)",
     "it could not do what it was asked for, or a service raised an error",
     "its mark file has the texts: aerolog cluster-tool DIR errors",
 )
-TIMED_OUT = FindingKind(
+TIMED_OUT = _kind(
     "cluster-clients-timed-out",
-    Area.CLUSTER,
     Severity.NOTICE,
     "{count!n} sessions of clients timed out ({new!n} of them while we looked)",
     "the clients crashed, paused, or do not send keepalives; an orderly close is not counted",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster import counter_types
@@ -45,9 +46,10 @@ _SLOW_IO_NS: Final = 100_000_000
 _THRESHOLD: Final = re.compile(r"threshold=(\d+)(ns|us|ms|s)")
 _UNIT_NS: Final = {"ns": 1, "us": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S}
 
-CYCLE_SLOW = FindingKind(
+_kind: Final = partial(FindingKind, Area.CYCLES)
+
+CYCLE_SLOW = _kind(
     "cycle-slow",
-    Area.CYCLES,
     Severity.WARNING,
     "the {thread}'s duty cycle passed its threshold of {threshold!t} {count!n} times ({new!n} of"
     " them while we looked); the longest took {longest!t}",
@@ -56,9 +58,8 @@ CYCLE_SLOW = FindingKind(
     "give it a CPU of its own (isolcpus, taskset) and a busier idle strategy; threading mode"
     " DEDICATED; keep the driver's directory in memory; look for pauses of the JVM",
 )
-CYCLE_WAS_SLOW = FindingKind(
+CYCLE_WAS_SLOW = _kind(
     "cycle-was-slow",
-    Area.CYCLES,
     Severity.NOTICE,
     "the {thread}'s duty cycle once took {longest!t}; it passed its threshold of {threshold!t}"
     " {count!n} times, none of them while we looked",
@@ -66,9 +67,8 @@ CYCLE_WAS_SLOW = FindingKind(
     " there",
     "nothing if it does not grow; `aerolog doctor --watch` shows when it does",
 )
-RESOLVER_SLOW = FindingKind(
+RESOLVER_SLOW = _kind(
     "resolver-slow",
-    Area.CYCLES,
     Severity.WARNING,
     "resolving a name took {longest!t}; {count!n} times longer than {threshold!t}",
     "the name service is slow or does not answer; channels with names open late, and are checked"
@@ -76,17 +76,15 @@ RESOLVER_SLOW = FindingKind(
     "use addresses, /etc/hosts, a local cache, or the driver's own resolver"
     " (aeron.driver.resolver.name)",
 )
-QUEUE_FULL = FindingKind(
+QUEUE_FULL = _kind(
     "driver-queue-full",
-    Area.CYCLES,
     Severity.WARNING,
     "the queue to the {thread} was full {count!n} times ({new!n} of them while we looked)",
     "the thread does not take its work as fast as it comes: it is slow, or stands",
     "see its duty cycle; give it a CPU",
 )
-WRITE_SLOW = FindingKind(
+WRITE_SLOW = _kind(
     "archive-write-slow",
-    Area.CYCLES,
     Severity.WARNING,
     "the longest write of the archive's recorder took {longest!t}",
     "the disk is slow, or every block is synced (aeron.archive.file.sync.level 1 or 2); recordings"
@@ -94,17 +92,15 @@ WRITE_SLOW = FindingKind(
     "put the archive on a faster disk; raise aeron.archive.file.io.max.length to sync less often;"
     " choose the sync level knowingly; longer terms bridge it",
 )
-READ_SLOW = FindingKind(
+READ_SLOW = _kind(
     "archive-read-slow",
-    Area.CYCLES,
     Severity.NOTICE,
     "the longest read of the archive's replayer took {longest!t}",
     "old segments come from the disk and not from memory, or the disk is busy with recording",
     "separate replays from recordings (another disk, an archive that replicates); more memory",
 )
-SNAPSHOT_SLOW = FindingKind(
+SNAPSHOT_SLOW = _kind(
     "cluster-snapshot-slow",
-    Area.CYCLES,
     Severity.NOTICE,
     "the longest snapshot of the {who} took {longest!t}; {count!n} took longer than {threshold!t}"
     " ({new!n} of them while we looked)",

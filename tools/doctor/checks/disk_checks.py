@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.figure_text import percent
@@ -21,9 +22,10 @@ _PERCENT_LOW: Final = 10
 _FREE_PLENTY: Final = 100 * 1024 * 1024 * 1024
 _LOG_DEFAULT: Final = 3 * 16 * 1024 * 1024
 
-ARCHIVE_FULL = FindingKind(
+_kind: Final = partial(FindingKind, Area.DISK)
+
+ARCHIVE_FULL = _kind(
     "archive-disk-full",
-    Area.DISK,
     Severity.CRITICAL,
     "the archive's disk has {free!b} left of {total!b} ({percent}%): less than the {keeps!b}"
     " that an archive keeps free (aeron.archive.low.storage.space.threshold)",
@@ -31,25 +33,22 @@ ARCHIVE_FULL = FindingKind(
     "purge old recordings or their old segments (aerolog recordings purge, purge-segments), or make"
     " the file system larger; then start the recordings again",
 )
-ARCHIVE_LOW = FindingKind(
+ARCHIVE_LOW = _kind(
     "archive-disk-low",
-    Area.DISK,
     Severity.WARNING,
     "the archive's disk has {free!b} left of {total!b} ({percent}%)",
     "recordings stop when it is full",
     "purge or move old recordings, or make the file system larger, before it is full",
 )
-ARCHIVE_FILLING = FindingKind(
+ARCHIVE_FILLING = _kind(
     "archive-disk-filling",
-    Area.DISK,
     Severity.WARNING,
     "recordings grow at {rate!v} and {free!b} are left: full in {left!t}",
     "at this rate recordings stop then",
     "purge or move old recordings, record less, or make the file system larger in time",
 )
-DRIVER_FULL = FindingKind(
+DRIVER_FULL = _kind(
     "driver-disk-full",
-    Area.DISK,
     Severity.CRITICAL,
     "the file system of the driver's directory ({mount}) has {free!b} left of {total!b};"
     " a log file of this driver takes {needed!b}",
@@ -58,9 +57,8 @@ DRIVER_FULL = FindingKind(
     "remove what else lies there (directories of dead drivers: du -sh {mount}/*), mount it larger"
     " (mount -o remount,size=... {mount}), or use shorter terms (term-length)",
 )
-DRIVER_LOW = FindingKind(
+DRIVER_LOW = _kind(
     "driver-disk-low",
-    Area.DISK,
     Severity.WARNING,
     "the file system of the driver's directory ({mount}) has {free!b} left of {total!b}"
     " ({percent}%), sparse logs still want up to {promised!b}",
@@ -68,9 +66,8 @@ DRIVER_LOW = FindingKind(
     "remove what else lies there, mount it larger (mount -o remount,size=... {mount}), or use"
     " shorter terms; sparse=false takes the room at once and fails early",
 )
-DRIVER_ON_DISK = FindingKind(
+DRIVER_ON_DISK = _kind(
     "driver-not-in-memory",
-    Area.DISK,
     Severity.NOTICE,
     "the driver's directory lies on {mount}, which is no memory file system",
     "the system writes its pages to the disk now and then, and threads wait for that",

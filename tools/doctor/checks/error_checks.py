@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
@@ -18,25 +19,24 @@ _RECENT_MS: Final = 3600_000
 _SHOWN: Final = 10
 _TEXT_MAX: Final = 300
 
-LOGGED = FindingKind(
+_kind: Final = partial(FindingKind, Area.ERRORS)
+
+LOGGED = _kind(
     "error-logged",
-    Area.ERRORS,
     Severity.WARNING,
     "the {who} has logged {count!n} times, the last time {age_ms!m} ago: {text}",
     "it could not do what it was asked for, or met something it does not expect",
     "`{command}` shows the whole text; often it names the setting or the address to change",
 )
-LOGGED_PAST = FindingKind(
+LOGGED_PAST = _kind(
     "error-logged-past",
-    Area.ERRORS,
     Severity.NOTICE,
     "the {who} has logged {count!n} times, the last time {age_ms!m} ago: {text}",
     "it is more than an hour old; the log goes back to the start of the {who}",
     "nothing, if the cause is known; `{command}` shows the whole text",
 )
-MORE = FindingKind(
+MORE = _kind(
     "errors-more",
-    Area.ERRORS,
     Severity.NOTICE,
     "the {who} has logged {count!n} more distinct errors",
     "only the newest are shown here",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.segment import segment_file_name
@@ -20,36 +21,34 @@ _SAVE: Final = (
     " from a replica or a backup where there is one"
 )
 
-DAMAGED = FindingKind(
+_kind: Final = partial(FindingKind, Area.HEALTH)
+
+DAMAGED = _kind(
     "health-damaged",
-    Area.HEALTH,
     Severity.CRITICAL,
     "verification found damage in {count} segments: {files}: {text}",
     "the disk or something that writes to the folder has damaged them; a replay that comes there"
     " ends with an error",
     _SAVE,
 )
-CHANGED = FindingKind(
+CHANGED = _kind(
     "health-changed",
-    Area.HEALTH,
     Severity.CRITICAL,
     "{count} closed segments are not what they were when they were verified: {files}: {text}",
     "closed segments are never written to again: somebody has replaced or changed them, or the disk"
     " has; their frames may look right and hold other data",
     _SAVE,
 )
-MISSING = FindingKind(
+MISSING = _kind(
     "health-missing",
-    Area.HEALTH,
     Severity.CRITICAL,
     "{count} segments that were verified are gone: {files}",
     "somebody has deleted or moved them behind the archive's back; a replay that comes there ends"
     " with an error",
     _SAVE,
 )
-UNREAD = FindingKind(
+UNREAD = _kind(
     "health-segments-unreadable",
-    Area.HEALTH,
     Severity.WARNING,
     "{count} segments could not be read when they were to be verified: {files}: {text}",
     "permission was wanting, the disk failed or was busy, or a link led to what is not mounted:"
@@ -57,9 +56,8 @@ UNREAD = FindingKind(
     "look at who may read them, at the disk (smartctl -a, dmesg) and the mounts (findmnt), then run"
     " aerolog verify {id}",
 )
-UNREADABLE = FindingKind(
+UNREADABLE = _kind(
     "health-unreadable",
-    Area.HEALTH,
     Severity.NOTICE,
     "what is known of its segments cannot be read: {text}",
     "the file was cut off, damaged, belongs to another recording, or may not be read; no data is"
@@ -67,9 +65,8 @@ UNREADABLE = FindingKind(
     "aerolog verify {id} --note writes it anew, but for one that may be sound and cannot be read:"
     " look at who may read it, and at the disk",
 )
-UNVERIFIED = FindingKind(
+UNVERIFIED = _kind(
     "never-verified",
-    Area.HEALTH,
     Severity.NOTICE,
     "{count} recordings have closed segments that were never verified: {ids}",
     "verification has not come to them yet, or is switched off again; damage in them is found when"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
@@ -29,9 +30,10 @@ _GAP_FILLS: Final = 23
 _RETRANSMIT_OVERFLOW: Final = 37
 _STATUS_REJECTED: Final = 44
 
-LOSS_SOCKET = FindingKind(
+_kind: Final = partial(FindingKind, Area.LOSS)
+
+LOSS_SOCKET = _kind(
     "loss-socket-full",
-    Area.LOSS,
     Severity.WARNING,
     "the kernel dropped {drops!n} datagrams at port {port} for want of room in the socket's buffer"
     " ({new!n} of them while we looked)",
@@ -40,9 +42,8 @@ LOSS_SOCKET = FindingKind(
     "raise so-rcvbuf of the channel or aeron.socket.so_rcvbuf (and net.core.rmem_max), not below"
     " the receiver window; give the receiver a CPU and a busier idle strategy",
 )
-LOSS_NETWORK = FindingKind(
+LOSS_NETWORK = _kind(
     "loss-network",
-    Area.LOSS,
     Severity.WARNING,
     "{bytes!b} were lost in {count!n} gaps, the last one {age_ms!m} ago ({new_bytes!b} while we"
     " looked), and asked for again; the socket of this machine has dropped none of it",
@@ -51,35 +52,31 @@ LOSS_NETWORK = FindingKind(
     "look at drops along the way (ethtool -S, ip -s link, the switch's ports); send smoother: flow"
     " or congestion control (fc, cc=cubic), a smaller window; check MTU and fragments",
 )
-LOSS_SOMEWHERE = FindingKind(
+LOSS_SOMEWHERE = _kind(
     "loss-receiver",
-    Area.LOSS,
     Severity.WARNING,
     "{bytes!b} were lost in {count!n} gaps, the last one {age_ms!m} ago ({new_bytes!b} while we"
     " looked), and asked for again; the socket of this machine has dropped {drops!n} datagrams",
     "at least a part was lost at this machine's own socket, whose buffer was full",
     "see the finding loss-socket-full; when drops stop and this goes on, it is the network",
 )
-LOSS_PAST = FindingKind(
+LOSS_PAST = _kind(
     "loss-past",
-    Area.LOSS,
     Severity.NOTICE,
     "{bytes!b} were lost in {count!n} gaps, the last one {age_ms!m} ago",
     "it was repaired, or given up, long ago; the report goes back to the driver's start",
     "nothing now; compare the times with what else happened then",
 )
-LOSS_GIVEN_UP = FindingKind(
+LOSS_GIVEN_UP = _kind(
     "loss-given-up",
-    Area.LOSS,
     Severity.CRITICAL,
     "{count!n} gaps were filled with padding: what was in them is lost to the subscribers"
     " ({new!n} of them while we looked)",
     "the subscription is unreliable (reliable=false): it does not ask for what was lost",
     "where every message matters subscribe with reliable=true, which is the default",
 )
-OVER_RUNS = FindingKind(
+OVER_RUNS = _kind(
     "loss-over-run",
-    Area.LOSS,
     Severity.WARNING,
     "{count!n} packets came beyond the receiver's window and were thrown away ({new!n} of them"
     " while we looked)",
@@ -88,60 +85,53 @@ OVER_RUNS = FindingKind(
     "let the sender wait for all receivers that matter (fc=min or fc=tagged); make the slow"
     " subscriber faster; greater windows",
 )
-UNDER_RUNS = FindingKind(
+UNDER_RUNS = _kind(
     "loss-under-run",
-    Area.LOSS,
     Severity.NOTICE,
     "{count!n} packets came that were there already ({new!n} of them while we looked)",
     "they came twice or late: more is sent again than was lost, or the network doubles packets",
     "with several receivers longer NAK delays (nak-delay); look for doubled routes",
 )
-INVALID_PACKETS = FindingKind(
+INVALID_PACKETS = _kind(
     "packets-invalid",
-    Area.LOSS,
     Severity.WARNING,
     "{count!n} packets were invalid ({new!n} of them while we looked)",
     "something else sends to this port, or packets are damaged or cut off on their way",
     "look with tcpdump who sends them; use ports of its own for each purpose; same MTU everywhere",
 )
-SHORT_SENDS = FindingKind(
+SHORT_SENDS = _kind(
     "sends-short",
-    Area.LOSS,
     Severity.WARNING,
     "{count!n} sends were not taken whole by the socket ({new!n} of them while we looked)",
     "the send buffer is full, the route is gone, or the network card is slower than the sender",
     "raise so-sndbuf or aeron.socket.so_sndbuf (and net.core.wmem_max); look at the driver's error"
     " log for the system's message",
 )
-TTL = FindingKind(
+TTL = _kind(
     "ttl-asymmetry",
-    Area.LOSS,
     Severity.WARNING,
     "{count!n} multicast setups came with another TTL than this receiver uses",
     "status messages or NAKs may die on their way back: the sender does not hear this receiver",
     "give publications and subscriptions of a group the same ttl",
 )
-RETRANSMIT_OVERFLOW = FindingKind(
+RETRANSMIT_OVERFLOW = _kind(
     "retransmits-refused",
-    Area.LOSS,
     Severity.WARNING,
     "{count!n} requests to send again were refused: all slots were taken ({new!n} of them while we"
     " looked)",
     "more gaps are open at once than a publication repairs; receivers ask again, repair is slower",
     "raise max-resend of the channel or aeron.max.resend; find out why so much is lost",
 )
-STATUS_REJECTED = FindingKind(
+STATUS_REJECTED = _kind(
     "status-rejected",
-    Area.LOSS,
     Severity.WARNING,
     "{count!n} status messages of receivers were rejected ({new!n} of them while we looked)",
     "receivers that do not fit the stream, for example of an earlier life of a publication, report"
     " positions outside of it",
     "use a new session id after a restart; look which receivers are old",
 )
-REPAIR_BEHIND = FindingKind(
+REPAIR_BEHIND = _kind(
     "loss-not-repaired",
-    Area.LOSS,
     Severity.CRITICAL,
     "{missing!b} are missing behind position {position!n}, and nothing was repaired for {span!t}",
     "NAKs do not reach the sender or what it sends again does not arrive; subscribers wait at the"

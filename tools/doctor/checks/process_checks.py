@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
@@ -25,34 +26,32 @@ _CLIENT_LATE_MS: Final = 5_000
 #: Clocks of one machine do not differ; a second is for a beat that is written ahead.
 _FUTURE_MS: Final = 1_000
 
-DRIVER_UNREADABLE = FindingKind(
+_kind: Final = partial(FindingKind, Area.PROCESSES)
+
+DRIVER_UNREADABLE = _kind(
     "driver-unreadable",
-    Area.PROCESSES,
     Severity.CRITICAL,
     "the driver's files cannot be looked at: {fault}",
     "without cnc.dat no client finds the driver, and nothing else can be said about it",
     "follow the remedy in the message; if the driver is gone, start it anew",
 )
-DRIVER_CLOSED = FindingKind(
+DRIVER_CLOSED = _kind(
     "driver-closed",
-    Area.PROCESSES,
     Severity.CRITICAL,
     "the driver (process {pid}) has ended in good order; its directory is what it left",
     "it was stopped, or asked to terminate; publications and subscriptions are gone with it",
     "start the driver, then its clients",
 )
-DRIVER_DEAD = FindingKind(
+DRIVER_DEAD = _kind(
     "driver-dead",
-    Area.PROCESSES,
     Severity.CRITICAL,
     "the driver is dead: process {pid} is gone, its last sign of life is {age_ms!m} old",
     "it crashed or was killed, for example for want of memory: it did not say that it ends",
     "look for the cause in its log and in the kernel's (dmesg, journalctl -k), start it anew;"
     " clients give up after the driver timeout and have to connect again",
 )
-DRIVER_STUCK = FindingKind(
+DRIVER_STUCK = _kind(
     "driver-stuck",
-    Area.PROCESSES,
     Severity.CRITICAL,
     "the driver does not work: last sign of life {age_ms!m} ago, more than its timeout of"
     " {timeout_ms!m}; process {pid} is there ({state})",
@@ -61,26 +60,23 @@ DRIVER_STUCK = FindingKind(
     "if it is stopped let it go on (kill -CONT {pid}); else see what it waits for (cat"
     " /proc/{pid}/task/*/stat, top -H -p {pid}), give it CPUs of its own and memory enough",
 )
-DRIVER_LATE = FindingKind(
+DRIVER_LATE = _kind(
     "driver-late",
-    Area.PROCESSES,
     Severity.WARNING,
     "the driver is late: last sign of life {age_ms!m} ago (every second is usual)",
     "its conductor does not get its turn; at {timeout_ms!m} clients take it for dead",
     "look at the load of the machine and at the duty-cycle findings; give the conductor a CPU",
 )
-CLOCK_AHEAD = FindingKind(
+CLOCK_AHEAD = _kind(
     "clock-stepped",
-    Area.PROCESSES,
     Severity.WARNING,
     "the sign of life of {who} lies {ahead_ms!m} in the future",
     "the clock of the machine was set back, or another machine wrote the file: liveness cannot be"
     " judged until the time is caught up with",
     "keep the clock by slewing (chrony, ntpd -x); do not share the directory between machines",
 )
-ARCHIVE_UNREADABLE = FindingKind(
+ARCHIVE_UNREADABLE = _kind(
     "archive-unreadable",
-    Area.PROCESSES,
     Severity.CRITICAL,
     "the archive's folder cannot be looked at: {fault}",
     "without its catalog no recording can be found or replayed; that says nothing of what is in it:"
@@ -89,43 +85,38 @@ ARCHIVE_UNREADABLE = FindingKind(
     "follow the remedy in the message; mount what is missing before an archive starts in the empty"
     " folder",
 )
-ARCHIVE_DAMAGED = FindingKind(
+ARCHIVE_DAMAGED = _kind(
     "archive-damaged",
-    Area.PROCESSES,
     Severity.CRITICAL,
     "the archive's catalog is damaged: {fault}",
     "without it no recording can be found or replayed",
     "stop the archive, keep a copy of the folder, and see aerolog archive-tool DIR verify",
 )
-MARK_UNREADABLE = FindingKind(
+MARK_UNREADABLE = _kind(
     "archive-mark-unreadable",
-    Area.PROCESSES,
     Severity.WARNING,
     "the archive's mark file cannot be read: {fault}",
     "whether an archive is running, and which driver it uses, cannot be told",
     "look as the user that owns it, where it may not be read; when no archive runs, start it: it"
     " writes the file anew",
 )
-ARCHIVE_CLOSED = FindingKind(
+ARCHIVE_CLOSED = _kind(
     "archive-closed",
-    Area.PROCESSES,
     Severity.NOTICE,
     "no archive runs on this folder: the last one (process {pid}) ended in good order",
     "nothing is recorded and nothing can be replayed; its recordings can be read from the folder",
     "start the archive if there is to be one",
 )
-ARCHIVE_DEAD = FindingKind(
+ARCHIVE_DEAD = _kind(
     "archive-dead",
-    Area.PROCESSES,
     Severity.CRITICAL,
     "the archive is dead: process {pid} is gone, its last sign of life is {age_ms!m} old",
     "it crashed or was killed; what was being recorded has no stop position until it starts again",
     "look for the cause in its log and in the kernel's (dmesg, journalctl -k); start it anew: it"
     " recovers the stop positions from the segments",
 )
-ARCHIVE_STUCK = FindingKind(
+ARCHIVE_STUCK = _kind(
     "archive-stuck",
-    Area.PROCESSES,
     Severity.CRITICAL,
     "the archive does not work: last sign of life {age_ms!m} ago; process {pid} is there ({state})",
     "its conductor is stopped, starved of CPU, or waits for a disk; recordings stand still, and"
@@ -133,33 +124,29 @@ ARCHIVE_STUCK = FindingKind(
     "if it is stopped let it go on (kill -CONT {pid}); else see what it waits for (iostat -x 1,"
     " top -H -p {pid})",
 )
-ARCHIVE_LATE = FindingKind(
+ARCHIVE_LATE = _kind(
     "archive-late",
-    Area.PROCESSES,
     Severity.WARNING,
     "the archive is late: last sign of life {age_ms!m} ago (every second is usual)",
     "its conductor does not get its turn or waits for a disk (fsync); control requests wait too",
     "look at the archive's cycle and write times here, and at the load of the machine and the disk",
 )
-ARCHIVE_STARTING = FindingKind(
+ARCHIVE_STARTING = _kind(
     "archive-starting",
-    Area.PROCESSES,
     Severity.NOTICE,
     "an archive (process {pid}) is starting on this folder",
     "it is recovering the ends of recordings; it does not answer yet",
     "look again in a moment; if this stays, look at its log",
 )
-ARCHIVE_ELSEWHERE = FindingKind(
+ARCHIVE_ELSEWHERE = _kind(
     "archive-elsewhere",
-    Area.PROCESSES,
     Severity.NOTICE,
     "the archive uses the driver in {archive_aeron_dir}, this one is in {aeron_dir}",
     "positions and counters of the archive's recordings are not among those of this driver",
     "look at the archive's own driver: leave --aeron-dir away",
 )
-CLIENT_LATE = FindingKind(
+CLIENT_LATE = _kind(
     "client-late",
-    Area.PROCESSES,
     Severity.WARNING,
     "client {client_id} {name}gave its last sign of life {age_ms!m} ago; it is closed at"
     " {timeout_ms!m}",
@@ -168,9 +155,8 @@ CLIENT_LATE = FindingKind(
     "find the process by its name above or by its open files (lsof of cnc.dat); make pauses"
     " shorter, or raise aeron.client.liveness.timeout",
 )
-CLIENTS_TIMED_OUT = FindingKind(
+CLIENTS_TIMED_OUT = _kind(
     "clients-timed-out",
-    Area.PROCESSES,
     Severity.NOTICE,
     "{count!n} clients were closed because they were silent for {timeout_ms!m}"
     " ({new!n} of them while we looked)",
@@ -179,9 +165,8 @@ CLIENTS_TIMED_OUT = FindingKind(
     "look for crashed clients; if they live and complain of a timeout, make their pauses shorter or"
     " raise aeron.client.liveness.timeout",
 )
-COMMANDS_UNBLOCKED = FindingKind(
+COMMANDS_UNBLOCKED = _kind(
     "commands-unblocked",
-    Area.PROCESSES,
     Severity.NOTICE,
     "{count!n} commands to the driver were left half written ({new!n} of them while we looked)",
     "a client died between claiming a place in the command buffer and writing into it; the driver"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
@@ -21,9 +22,10 @@ _REVOKED: Final = 40
 _REJECTED: Final = 42
 _DEFAULT_WINDOW: Final = 128 * 1024
 
-PUBLICATION_BLOCKED = FindingKind(
+_kind: Final = partial(FindingKind, Area.PUBLISHERS)
+
+PUBLICATION_BLOCKED = _kind(
     "publication-blocked",
-    Area.PUBLISHERS,
     Severity.CRITICAL,
     "the publication is blocked at position {position!n}: a frame was claimed there and never"
     " committed, {waiting!b} wait behind it",
@@ -32,27 +34,24 @@ PUBLICATION_BLOCKED = FindingKind(
     "find the publisher that was killed while it wrote; commit or abort every claim, also after"
     " an exception",
 )
-PUBLISHER_HELD = FindingKind(
+PUBLISHER_HELD = _kind(
     "publisher-blocked",
-    Area.PUBLISHERS,
     Severity.CRITICAL,
     "the publisher stands at its limit, position {position!n}, and nothing has moved for"
     " {span!t}: {cause}",
     "every offer is answered with back pressure; what holds it back: {limit}",
     "look at what holds it back: {advice}",
 )
-PUBLISHER_LIMITED = FindingKind(
+PUBLISHER_LIMITED = _kind(
     "publisher-limited",
-    Area.PUBLISHERS,
     Severity.WARNING,
     "the publisher is back-pressured: it stands at its limit, position {position!n}, and the limit"
     " moves at {rate!v}: {cause}",
     "it publishes as fast as the slowest that it waits for: {limit}",
     "look at what holds it back: {advice}",
 )
-NO_SUBSCRIBER = FindingKind(
+NO_SUBSCRIBER = _kind(
     "publisher-unconnected",
-    Area.PUBLISHERS,
     Severity.NOTICE,
     "the publication has no subscriber; its position is {position!n}",
     "offers are answered with NOT_CONNECTED: nobody subscribes to this channel and stream, or"
@@ -60,9 +59,8 @@ NO_SUBSCRIBER = FindingKind(
     "compare channel and stream id of publisher and subscriber; for UDP look whether the address"
     " is right and a firewall lets both directions through",
 )
-SUBSCRIBER_STOPPED = FindingKind(
+SUBSCRIBER_STOPPED = _kind(
     "subscriber-stopped",
-    Area.PUBLISHERS,
     Severity.WARNING,
     "{who} has stopped reading at position {position!n}: {lag!b} behind, not moved for {span!t}",
     "its program does not poll: it is stopped, hangs in a handler, or waits for something; its"
@@ -70,35 +68,31 @@ SUBSCRIBER_STOPPED = FindingKind(
     "look what the program of client {client_id} does; for one that may lose data subscribe with"
     " tether=false, so that it does not hold back the others",
 )
-SUBSCRIBER_SLOW = FindingKind(
+SUBSCRIBER_SLOW = _kind(
     "subscriber-slow",
-    Area.PUBLISHERS,
     Severity.WARNING,
     "{who} is slow: {lag!b} behind at position {position!n}, of a window of {window!b}",
     "it reads slower than is published: the stream is as fast as it is",
     "make its handler faster or move work to another thread, poll with a greater fragment limit;"
     " a longer term (term-length) bridges bursts, not a lasting difference",
 )
-UNBLOCKED = FindingKind(
+UNBLOCKED = _kind(
     "publications-unblocked",
-    Area.PUBLISHERS,
     Severity.NOTICE,
     "{count!n} publications were unblocked by the driver ({new!n} of them while we looked)",
     "a publisher died, or forgot a claim, in the middle of a write; subscribers waited for 15 s",
     "find the publisher that is killed while it writes; commit or abort every claim",
 )
-REVOKED = FindingKind(
+REVOKED = _kind(
     "publications-revoked",
-    Area.PUBLISHERS,
     Severity.NOTICE,
     "{count!n} publications were revoked ({new!n} of them while we looked)",
     "a publisher closed without waiting for its subscribers: what they had not read is lost to"
     " them. An archive revokes a replay that failed",
     "look for errors of replays; close publications without revoking them where data matters",
 )
-REJECTED = FindingKind(
+REJECTED = _kind(
     "images-rejected",
-    Area.PUBLISHERS,
     Severity.WARNING,
     "{count!n} images were rejected by subscribers ({new!n} of them while we looked)",
     "a subscriber has refused a publisher's data; that publisher is cut off from it",

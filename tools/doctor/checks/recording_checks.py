@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.protocol.enums import RecordingState
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
         RecordingSnapshot,
     )
 
-UNWRITTEN = FindingKind(
+_kind: Final = partial(FindingKind, Area.RECORDINGS)
+
+UNWRITTEN = _kind(
     "recording-without-writer",
-    Area.RECORDINGS,
     Severity.CRITICAL,
     "the catalog says that it is being recorded, and the running archive does not write it: it has"
     " no recording position",
@@ -31,18 +33,16 @@ UNWRITTEN = FindingKind(
     "stop it (aerolog recordings stop), then extend it or start another; see the archive's error"
     " log for why",
 )
-UNFINISHED = FindingKind(
+UNFINISHED = _kind(
     "recording-unfinished",
-    Area.RECORDINGS,
     Severity.WARNING,
     "it has no stop position and no archive is running: its data ends at position {end!n}",
     "the archive was killed, or lost its driver, while it recorded; nobody writes it now",
     "start the archive: it finds the stop position by itself; or, without one, aerolog archive-tool"
     " DIR verify",
 )
-SEGMENT_MISSING = FindingKind(
+SEGMENT_MISSING = _kind(
     "segment-missing",
-    Area.RECORDINGS,
     Severity.CRITICAL,
     "{count!n} of {expected!n} segment files are missing, the first one is {file}: positions"
     " {first!n} to {last!n}",
@@ -51,9 +51,8 @@ SEGMENT_MISSING = FindingKind(
     "put them back from a copy or a replica (aerolog recordings replicate); or purge what is before"
     " them, and mark the recording invalid if nothing of use is left",
 )
-SEGMENT_CUT = FindingKind(
+SEGMENT_CUT = _kind(
     "segment-cut",
-    Area.RECORDINGS,
     Severity.CRITICAL,
     "the segment file {file} has {length!b}, its data needs {needed!b} ({expected!b} is a whole"
     " one)",
@@ -61,17 +60,15 @@ SEGMENT_CUT = FindingKind(
     " here",
     "put it back from a copy or a replica; or truncate the recording to the position where it ends",
 )
-SEGMENT_LENGTH = FindingKind(
+SEGMENT_LENGTH = _kind(
     "segment-length",
-    Area.RECORDINGS,
     Severity.WARNING,
     "the segment file {file} has {length!b} instead of {expected!b}, its data is whole",
     "the archive makes each file as long as a segment; another program has changed it",
     "make it whole (truncate -s {expected} {file}) while no archive runs; find out who changed it",
 )
-SEGMENT_UNREADABLE = FindingKind(
+SEGMENT_UNREADABLE = _kind(
     "segment-unreadable",
-    Area.RECORDINGS,
     Severity.WARNING,
     "{count!n} of its files cannot be read: {files}: {text}",
     "permission is wanting, the disk fails or is busy, or what a link leads to is not mounted:"
@@ -79,79 +76,70 @@ SEGMENT_UNREADABLE = FindingKind(
     "look as the user that owns them; look at the disk (smartctl -a, dmesg) and the mounts"
     " (findmnt); change nothing in the archive until they can be read",
 )
-SEGMENT_DAMAGED = FindingKind(
+SEGMENT_DAMAGED = _kind(
     "segment-damaged",
-    Area.RECORDINGS,
     Severity.CRITICAL,
     "the file {file} is damaged at offset {offset!n} (position {position!n}): {text}",
     "what stands there cannot be a frame of this recording; a replay ends there with an error",
     "stop the archive and run aerolog archive-tool DIR verify; put the file back from a copy or a"
     " replica; look at the disk (smartctl -a, dmesg)",
 )
-CHECKSUM_WRONG = FindingKind(
+CHECKSUM_WRONG = _kind(
     "checksum-wrong",
-    Area.RECORDINGS,
     Severity.CRITICAL,
     "frames of {file} do not match their checksums: {text}",
     "bytes have changed since they were recorded; a replay with checksums ends there",
     "put the file back from a copy or a replica; look at the disk and the memory (smartctl -a,"
     " edac-util); aerolog archive-tool DIR checksum only where you know the data to be right",
 )
-DESCRIPTOR_CHECKSUM = FindingKind(
+DESCRIPTOR_CHECKSUM = _kind(
     "descriptor-checksum-wrong",
-    Area.RECORDINGS,
     Severity.WARNING,
     "its catalog entry does not match the checksum {checksum} stored with it",
     "the entry was changed: by an archive that ran without checksums (harmless), or it is damaged",
     "compare what aerolog archive-tool DIR describe says with what you know; aerolog archive-tool"
     " DIR checksum writes it anew",
 )
-CATALOG_DAMAGED = FindingKind(
+CATALOG_DAMAGED = _kind(
     "catalog-damaged",
-    Area.RECORDINGS,
     Severity.CRITICAL,
     "the catalog is damaged: {text}",
     "an archive refuses to start with it, or does not find the recordings behind the damage",
     "stop the archive, keep a copy of the folder, put the catalog back from a copy; the segments"
     " are not touched by this",
 )
-INVALID = FindingKind(
+INVALID = _kind(
     "recording-invalid",
-    Area.RECORDINGS,
     Severity.NOTICE,
     "{count!n} recordings are marked invalid: {ids}",
     "somebody put them aside with a tool; clients do not see them, their files take {bytes!b}",
     "aerolog archive-tool DIR mark-valid brings one back, compact removes them for good",
 )
-ORPHANS = FindingKind(
+ORPHANS = _kind(
     "segments-orphaned",
-    Area.RECORDINGS,
     Severity.NOTICE,
     "{count!n} segment files belong to no recording of the catalog: {files}",
     "an archive died between deleting a recording and its files, or they were copied here; they"
     " only take room",
     "aerolog archive-tool DIR delete-orphaned-segments, when you know that nobody wants them",
 )
-BESIDE = FindingKind(
+BESIDE = _kind(
     "segments-beside",
-    Area.RECORDINGS,
     Severity.NOTICE,
     "{count!n} segment files lie outside of its positions {start!n} to {end!n}: {files}",
     "they were detached (before the start), or left by a truncation (behind the end); they are not"
     " replayed and take room",
     "aerolog recordings attach takes back what was detached, delete-detached deletes it",
 )
-LEFTOVERS = FindingKind(
+LEFTOVERS = _kind(
     "deletions-left",
-    Area.RECORDINGS,
     Severity.NOTICE,
     "{count!n} files of an unfinished deletion are left: {files}",
     "an archive ended while it deleted; they only take room",
     "the next deletion of the same recording removes them; or remove them by hand",
 )
-MISNAMED = FindingKind(
+MISNAMED = _kind(
     "segment-misnamed",
-    Area.RECORDINGS,
     Severity.WARNING,
     "{count!n} files end in .rec and are no segments: {files}",
     "the reference's archive refuses to start when it meets such a name",

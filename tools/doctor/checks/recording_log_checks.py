@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -19,9 +20,10 @@ _OPEN: Final = -1
 _MODULE: Final = -1
 _VALID: Final = 1
 
-MISSING = FindingKind(
+_kind: Final = partial(FindingKind, Area.CLUSTER)
+
+MISSING = _kind(
     "recording-log-missing",
-    Area.CLUSTER,
     Severity.WARNING,
     "there is no recording.log in the folder of this node",
     "it says which recordings of the archive are the log and the snapshots: without it a node"
@@ -29,45 +31,40 @@ MISSING = FindingKind(
     "restore it from a copy if this node has run before; a node that never finished its first start"
     " has none",
 )
-DAMAGED = FindingKind(
+DAMAGED = _kind(
     "recording-log-damaged",
-    Area.CLUSTER,
     Severity.CRITICAL,
     "recording.log is damaged: {fault}",
     "the node does not start: it cannot tell its log and its snapshots any more",
     "restore recording.log from a copy; keep the damaged file, `aerolog explain` shows what can be"
     " read of it",
 )
-TORN = FindingKind(
+TORN = _kind(
     "recording-log-torn",
-    Area.CLUSTER,
     Severity.NOTICE,
     "the last {length!n} bytes of recording.log, from offset {offset!n} on, are no whole entry",
     "the machine stopped while a term or a snapshot was being written down; that entry is lost, and"
     " the one before it counts",
     "nothing: the node passes over them, and overwrites them with the next entry",
 )
-TERMS_APART = FindingKind(
+TERMS_APART = _kind(
     "terms-apart",
-    Area.CLUSTER,
     Severity.WARNING,
     "term {term} ends at {end!n}, and term {following} begins at {base!n}",
     "an entry is missing, was written by another node, or was changed by hand; what is between the"
     " two positions belongs to no term, or to both",
     "compare with recording.log of another member, or restore it from a copy",
 )
-TERM_OPEN = FindingKind(
+TERM_OPEN = _kind(
     "term-open",
-    Area.CLUSTER,
     Severity.WARNING,
     "term {term} has no end, and term {following} follows it",
     "a term gets its end when the next one begins; an entry was lost or changed by hand, and the"
     " node refuses to go on from there",
     "compare with recording.log of another member, or restore it from a copy",
 )
-INCOMPLETE = FindingKind(
+INCOMPLETE = _kind(
     "snapshot-incomplete",
-    Area.CLUSTER,
     Severity.WARNING,
     "the newest snapshot, at position {position!n}, lacks {missing}; the newest that has every part"
     " is {used}",
@@ -76,9 +73,8 @@ INCOMPLETE = FindingKind(
     "take a snapshot when the node runs, and keep the log's segments from the older one on until"
     " then; where a service was removed on purpose, remove its mark file",
 )
-AHEAD = FindingKind(
+AHEAD = _kind(
     "snapshot-ahead",
-    Area.CLUSTER,
     Severity.CRITICAL,
     "the newest snapshot is at position {position!n}, and the log ends at {end!n}",
     "the archive lost the end of the log, or recording.log is newer than the archive's folder: a"
@@ -86,9 +82,8 @@ AHEAD = FindingKind(
     "start the node with the archive and the recording.log that belong together; else make the"
     " snapshot invalid (aerolog cluster-tool DIR invalidate-latest-snapshot)",
 )
-LOG_BEHIND = FindingKind(
+LOG_BEHIND = _kind(
     "log-behind",
-    Area.CLUSTER,
     Severity.CRITICAL,
     "recording {recording} of the log ends at {end!n}, before position {committed!n} up to which"
     " recording.log says that it is committed",
@@ -97,9 +92,8 @@ LOG_BEHIND = FindingKind(
     "restore the archive's folder from a copy of the same time, or let the member copy its log from"
     " another one",
 )
-RECORDING_GONE = FindingKind(
+RECORDING_GONE = _kind(
     "cluster-recording-missing",
-    Area.CLUSTER,
     Severity.CRITICAL,
     "recording {recording}, {what}, is not in the archive {archive_dir}",
     "the node does not start without its log and its newest snapshot; the archive may be another"
@@ -107,18 +101,16 @@ RECORDING_GONE = FindingKind(
     "name the archive of this node; else restore the recording, or make the snapshot invalid"
     " (aerolog cluster-tool DIR invalidate-latest-snapshot)",
 )
-STATE_DAMAGED = FindingKind(
+STATE_DAMAGED = _kind(
     "node-state-damaged",
-    Area.CLUSTER,
     Severity.CRITICAL,
     "node-state.dat cannot be used: {fault}",
     "it has the highest term in which this member stood or voted: a member that forgets a vote can"
     " vote twice, and two leaders be elected",
     "restore the file from a copy of this member; with a single member it can be moved away",
 )
-STATE_MISSING = FindingKind(
+STATE_MISSING = _kind(
     "node-state-missing",
-    Area.CLUSTER,
     Severity.WARNING,
     "recording.log has terms, and there is no node-state.dat",
     "the member has forgotten in which term it voted last, and could vote in that term again",

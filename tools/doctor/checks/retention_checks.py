@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.checks import disk_checks
@@ -14,26 +15,25 @@ if TYPE_CHECKING:
     from aerolog.tools.doctor.findings import Finding
     from aerolog.tools.doctor.system_snapshot import Case
 
-FAILED = FindingKind(
+_kind: Final = partial(FindingKind, Area.RETENTION)
+
+FAILED = _kind(
     "retention-failed",
-    Area.RETENTION,
     Severity.WARNING,
     "the last run of retention, {age!m} ago, did not come to its end: {text}",
     "what it would have let go is still there, and the disk fills meanwhile",
     "remove the cause, then run aerolog retention apply again: it goes on where it stopped",
 )
-UNFINISHED = FindingKind(
+UNFINISHED = _kind(
     "retention-unfinished",
-    Area.RETENTION,
     Severity.WARNING,
     "a run of retention began {age!m} ago, did not end, and does not run any more",
     "its process was killed, or the machine went down; what it had asked for is done, the rest is"
     " not",
     "run aerolog retention apply again: it goes on where that one stopped",
 )
-BEHIND = FindingKind(
+BEHIND = _kind(
     "retention-behind",
-    Area.RETENTION,
     Severity.WARNING,
     "retention last ran {age!m} ago and let {gone!b} go, and the archive's disk has {free!b} left"
     " of {total!b} ({percent}%){filling}",
@@ -42,17 +42,15 @@ BEHIND = FindingKind(
     "aerolog retention plan says what is kept back and why; run it more often (apply --every 1m),"
     " add a policy by free space, release holds that nobody needs, or make the file system larger",
 )
-UNREADABLE = FindingKind(
+UNREADABLE = _kind(
     "retention-unreadable",
-    Area.RETENTION,
     Severity.WARNING,
     "what retention has written cannot be read: {text}",
     "while holds are not known it lets nothing go; without its journal nobody can tell what went",
     "restore the file from a copy, or write the holds anew (aerolog retention hold)",
 )
-EXPIRED = FindingKind(
+EXPIRED = _kind(
     "hold-expired",
-    Area.RETENTION,
     Severity.NOTICE,
     "{count} holds have ended, on the recordings {ids}; the last one {age!m} ago",
     "what they held goes with the next run of retention, if a policy wants it",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
@@ -21,9 +22,10 @@ _TERMS_PER_SECOND: Final = 200
 _JUMBO: Final = 8_972
 _USUAL_WINDOW: Final = 128 * 1024
 
-PAGE_SIZE = FindingKind(
+_kind: Final = partial(FindingKind, Area.SETTINGS)
+
+PAGE_SIZE = _kind(
     "page-size-mismatch",
-    Area.SETTINGS,
     Severity.WARNING,
     "the driver makes files in pages of {page_size!b}, the file system of its directory has pages"
     " of {block_size!b}",
@@ -31,53 +33,47 @@ PAGE_SIZE = FindingKind(
     " next multiple",
     "set aeron.file.page.size={block_size}, or put aeron.dir on a file system of small pages",
 )
-PAGE_DIFFERS = FindingKind(
+PAGE_DIFFERS = _kind(
     "page-size-differs",
-    Area.SETTINGS,
     Severity.WARNING,
     "the log {path} was made in pages of {log_page!b}, its driver says {page_size!b}",
     "the log is not of this driver's life or settings, or its metadata is damaged",
     "stop driver and clients, remove the directory, start anew",
 )
-WINDOW_OF_TERM = FindingKind(
+WINDOW_OF_TERM = _kind(
     "window-half-term",
-    Area.SETTINGS,
     Severity.WARNING,
     "the receiver window is cut to {window!b}, half of a term of {term!b}: {wanted!b} is the usual"
     " window",
     "a stream moves one window a round trip at most: with a short term distant streams are slow",
     "use longer terms (term-length=1m or more) where the round trip is not tiny",
 )
-TERM_SHORT = FindingKind(
+TERM_SHORT = _kind(
     "term-short",
-    Area.SETTINGS,
     Severity.WARNING,
     "the publication moves {rate!v} through terms of {term!b}: a term is full every {every!t}",
     "each end of a term costs a rotation and cleaning, and the publisher has half a term before it"
     " waits: a short pause of a subscriber holds it back",
     "give the channel a longer term (term-length), so that one lasts for 10 ms and more",
 )
-MTU_LARGE = FindingKind(
+MTU_LARGE = _kind(
     "mtu-large",
-    Area.SETTINGS,
     Severity.NOTICE,
     "datagrams of {mtu!b} are greater than what Ethernet carries in one (1,472 bytes, 8,972 with"
     " jumbo frames)",
     "they travel in fragments: with one fragment lost all of the datagram is lost",
     "use mtu=1408, or 8k where all of the way has jumbo frames; on one machine it does not matter",
 )
-POSITION_END = FindingKind(
+POSITION_END = _kind(
     "positions-exhausted",
-    Area.SETTINGS,
     Severity.WARNING,
     "the stream stands at position {position!n}, {percent}% of what it can have with terms of"
     " {term!b}",
     "at its end offers are answered with MAX_POSITION_EXCEEDED for good",
     "close the publication and add a new one in time; longer terms make longer streams",
 )
-WINDOWS_DIFFER = FindingKind(
+WINDOWS_DIFFER = _kind(
     "windows-differ",
-    Area.SETTINGS,
     Severity.NOTICE,
     "images of one channel have receiver windows from {least!b} to {most!b}",
     "with flow control by the slowest receiver the smallest window rules",

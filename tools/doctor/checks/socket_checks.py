@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
@@ -20,9 +21,10 @@ _ERRORED: Final = -1
 #: What an operating system should permit where streams are fast: the windows that people set.
 _HOST_BUFFER: Final = 2 * 1024 * 1024
 
-RECEIVE_BUFFER = FindingKind(
+_kind: Final = partial(FindingKind, Area.SOCKETS)
+
+RECEIVE_BUFFER = _kind(
     "receive-buffer-small",
-    Area.SOCKETS,
     Severity.WARNING,
     "the receive buffer of the socket has {buffer!b}, the receiver permits its senders"
     " {window!b} at once",
@@ -31,41 +33,36 @@ RECEIVE_BUFFER = FindingKind(
     "give the channel so-rcvbuf={window} or more (aeron.socket.so_rcvbuf for all), with sysctl -w"
     " net.core.rmem_max={window} where the system permits less; or a smaller rcv-wnd",
 )
-RECEIVE_BUFFER_CAPPED = FindingKind(
+RECEIVE_BUFFER_CAPPED = _kind(
     "receive-buffer-capped",
-    Area.SOCKETS,
     Severity.WARNING,
     "a receive buffer of {asked!b} was asked for, the system permits {granted!b}",
     "the system cut it without an error; bursts are dropped sooner than was planned",
     "sysctl -w net.core.rmem_max={asked}, kept in /etc/sysctl.d; then start the driver anew",
 )
-SEND_BUFFER = FindingKind(
+SEND_BUFFER = _kind(
     "send-buffer-small",
-    Area.SOCKETS,
     Severity.WARNING,
     "the send buffer of the socket has {buffer!b}, a datagram may have {mtu!b}",
     "a datagram that does not fit is not sent",
     "give the channel a greater so-sndbuf (aeron.socket.so_sndbuf for all), or a smaller mtu",
 )
-SEND_BUFFER_CAPPED = FindingKind(
+SEND_BUFFER_CAPPED = _kind(
     "send-buffer-capped",
-    Area.SOCKETS,
     Severity.WARNING,
     "a send buffer of {asked!b} was asked for, the system permits {granted!b}",
     "the system cut it without an error; the sender meets a full socket sooner than was planned",
     "sysctl -w net.core.wmem_max={asked}, kept in /etc/sysctl.d; then start the driver anew",
 )
-HOST_BUFFERS = FindingKind(
+HOST_BUFFERS = _kind(
     "host-buffers-small",
-    Area.SOCKETS,
     Severity.NOTICE,
     "the system permits receive buffers of {granted!b} at most (net.core.rmem_max)",
     "greater windows, which fast or distant streams need, cannot be asked for: 2 MiB is usual",
     "sysctl -w net.core.rmem_max=2097152 net.core.wmem_max=2097152, kept in /etc/sysctl.d",
 )
-CHANNEL_ERRORED = FindingKind(
+CHANNEL_ERRORED = _kind(
     "channel-errored",
-    Area.SOCKETS,
     Severity.CRITICAL,
     "the channel could not be opened: {label}",
     "its address is taken, not of this machine, or cannot be resolved; nothing is sent or received"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.protocol.enums import RecordingState
@@ -21,9 +22,10 @@ _BEHIND_MS: Final = 5_000
 #: Type of the archive's counter.
 _LOST_TYPE: Final = 10_012
 
-MISSING = FindingKind(
+_kind: Final = partial(FindingKind, Area.TIMES)
+
+MISSING = _kind(
     "index-missing",
-    Area.TIMES,
     Severity.NOTICE,
     "{count} recordings have no time index: {ids}",
     "they came from another archive, or were made without one (aerolog.archive.time.index=false),"
@@ -32,18 +34,16 @@ MISSING = FindingKind(
     "aerolog recordings times ID --archive-dir DIR --rebuild makes one, as far as the recording"
     " tells its times",
 )
-DAMAGED = FindingKind(
+DAMAGED = _kind(
     "index-damaged",
-    Area.TIMES,
     Severity.WARNING,
     "the time index is damaged: {text}",
     "the disk, or something that writes to the folder, has damaged it; no data is lost, but what"
     " is found by time is found less exactly",
     "aerolog recordings times {id} --archive-dir DIR --rebuild makes it anew",
 )
-UNREADABLE = FindingKind(
+UNREADABLE = _kind(
     "index-unreadable",
-    Area.TIMES,
     Severity.WARNING,
     "the time index cannot be read: {text}",
     "permission is wanting, or the disk fails or is busy; until it can be read, a time in the"
@@ -51,18 +51,16 @@ UNREADABLE = FindingKind(
     "look as the user that owns it, and at the disk (smartctl -a, dmesg); one made anew would have"
     " lost its times",
 )
-STALE = FindingKind(
+STALE = _kind(
     "index-stale",
-    Area.TIMES,
     Severity.WARNING,
     "the time index beside it is not used: {text}",
     "it is of another recording that had this id, of what the recording was before, or of another"
     " version; a time in it is known by the start and the end of the recording alone",
     "aerolog recordings times {id} --archive-dir DIR --rebuild makes it anew",
 )
-BEHIND = FindingKind(
+BEHIND = _kind(
     "index-behind",
-    Area.TIMES,
     Severity.WARNING,
     "the time index ends at position {end!n}, the recording was at {position!n} a look ago: no"
     " entry for {age!m}",
@@ -70,9 +68,8 @@ BEHIND = FindingKind(
     " is found by time less exactly, the recording itself goes on",
     "see the archive's error log (aerolog errors), the disk and the load of the machine",
 )
-NOTES_LOST = FindingKind(
+NOTES_LOST = _kind(
     "index-notes-lost",
-    Area.TIMES,
     Severity.NOTICE,
     "{count!n} times found no room on their way to the indexes ({new!n} of them while we looked)",
     "the thread that writes the indexes did not take them in time; what was recorded then is found"
