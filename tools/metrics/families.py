@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -56,23 +57,14 @@ class Family:
         return words[-1] if words[-1] in {"seconds", "bytes"} else ""
 
 
-_DRIVER: Final = ("aeron_dir",)
-_STREAM: Final = ("aeron_dir", "stream_id", "channel")
-_ARCHIVE: Final = ("archive_dir",)
-_RECORDED: Final = ("archive_dir", "stream_id", "channel")
-_CLUSTER: Final = ("aeron_dir", "cluster_id")
-_COMPONENT: Final = ("aeron_dir", "cluster_id", "component")
-_CATALOG: Final = ("catalog",)
-
-
 #: The one system counter that a metric tells, or several by the value of its further label.
 _System: TypeAlias = int | dict[int, str]
 
 
 def _gauge(
+    labels: tuple[str, ...],
     name: str,
     text: str,
-    labels: tuple[str, ...],
     *more: str,
     merge: Merge = Merge.SUM,
     system: _System | None = None,
@@ -80,13 +72,30 @@ def _gauge(
     return Family(f"aerolog_{name}", text, labels + more, MetricKind.GAUGE, merge, _told(system))
 
 
-def _counter(name: str, text: str, labels: tuple[str, ...], *more: str) -> Family:
+def _counter(labels: tuple[str, ...], name: str, text: str, *more: str) -> Family:
     return Family(f"aerolog_{name}_total", text, labels + more, MetricKind.COUNTER)
+
+
+# What has the labels of a driver, a stream and so on, with more of its own behind them.
+_driver_gauge: Final = partial(_gauge, ("aeron_dir",))
+_driver_counter: Final = partial(_counter, ("aeron_dir",))
+_stream_gauge: Final = partial(_gauge, ("aeron_dir", "stream_id", "channel"))
+_stream_counter: Final = partial(_counter, ("aeron_dir", "stream_id", "channel"))
+_archive_gauge: Final = partial(_gauge, ("archive_dir",))
+_archive_counter: Final = partial(_counter, ("archive_dir",))
+_recorded_gauge: Final = partial(_gauge, ("archive_dir", "stream_id", "channel"))
+_recorded_counter: Final = partial(_counter, ("archive_dir", "stream_id", "channel"))
+_cluster_gauge: Final = partial(_gauge, ("aeron_dir", "cluster_id"))
+_cluster_counter: Final = partial(_counter, ("aeron_dir", "cluster_id"))
+_component_gauge: Final = partial(_gauge, ("aeron_dir", "cluster_id", "component"))
+_component_counter: Final = partial(_counter, ("aeron_dir", "cluster_id", "component"))
+_catalog_gauge: Final = partial(_gauge, ("catalog",))
+_exporter_gauge: Final = partial(_gauge, ())
 
 
 def _system(system: _System, name: str, text: str, *more: str) -> Family:
     """A counter of a driver that its system counters tell."""
-    return replace(_counter(name, text, _DRIVER, *more), system=_told(system))
+    return replace(_driver_counter(name, text, *more), system=_told(system))
 
 
 def _told(system: _System | None) -> dict[int, tuple[str, ...]]:
@@ -100,31 +109,23 @@ def _told(system: _System | None) -> dict[int, tuple[str, ...]]:
 #: Heading -> metrics below it.
 SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
     "Drivers": (
-        _gauge("driver_up", "1 while the driver gives signs of life, else 0.", _DRIVER),
-        _gauge(
-            "driver_state",
-            "1 for the state that the driver's directory is in.",
-            _DRIVER,
-            "state",
+        _driver_gauge("driver_up", "1 while the driver gives signs of life, else 0."),
+        _driver_gauge(
+            "driver_state", "1 for the state that the driver's directory is in.", "state"
         ),
-        _gauge("driver_info", "1; versions of the driver.", _DRIVER, "version", "cnc_version"),
-        _gauge("driver_start_time_seconds", "When the driver started, since 1970.", _DRIVER),
-        _gauge("driver_heartbeat_age_seconds", "Since the driver's last sign of life.", _DRIVER),
-        _gauge("driver_counters", "Counters in use.", _DRIVER),
-        _gauge("driver_clients", "Connected clients.", _DRIVER),
-        _gauge(
-            "driver_channels",
-            "Channel endpoints by direction and status.",
-            _DRIVER,
-            "direction",
-            "status",
+        _driver_gauge("driver_info", "1; versions of the driver.", "version", "cnc_version"),
+        _driver_gauge("driver_start_time_seconds", "When the driver started, since 1970."),
+        _driver_gauge("driver_heartbeat_age_seconds", "Since the driver's last sign of life."),
+        _driver_gauge("driver_counters", "Counters in use."),
+        _driver_gauge("driver_clients", "Connected clients."),
+        _driver_gauge(
+            "driver_channels", "Channel endpoints by direction and status.", "direction", "status"
         ),
-        _gauge("driver_mapped_bytes", "Bytes that the driver has mapped.", _DRIVER, system=35),
-        _gauge("driver_streams", "Streams: sessions of publications.", _DRIVER),
-        _gauge(
+        _driver_gauge("driver_mapped_bytes", "Bytes that the driver has mapped.", system=35),
+        _driver_gauge("driver_streams", "Streams: sessions of publications."),
+        _driver_gauge(
             "client_heartbeat_age_seconds",
             "Since the last sign of life of the clients of a name, the longest.",
-            _DRIVER,
             "client",
             merge=Merge.MAX,
         ),
@@ -154,10 +155,9 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
         _system(25, "driver_resolution_changes", "Names that changed their address."),
     ),
     "Agents of a driver": (
-        _gauge(
+        _driver_gauge(
             "driver_cycle_time_max_seconds",
             "Longest duty cycle since the start, by agent.",
-            _DRIVER,
             "agent",
             merge=Merge.MAX,
             system={26: "conductor", 28: "sender", 30: "receiver"},
@@ -168,11 +168,8 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
             "Duty cycles that took longer than the threshold, by agent.",
             "agent",
         ),
-        _gauge(
-            "driver_name_resolution_max_seconds",
-            "Longest resolution of a name.",
-            _DRIVER,
-            system=32,
+        _driver_gauge(
+            "driver_name_resolution_max_seconds", "Longest resolution of a name.", system=32
         ),
         _system(33, "driver_name_resolution_exceeded", "Resolutions over the threshold."),
         _system(
@@ -181,8 +178,8 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
             "Offers to a full queue between agents, by queue.",
             "queue",
         ),
-        _gauge(
-            "driver_controllable_idle_status", "Status of that idle strategy.", _DRIVER, system=22
+        _driver_gauge(
+            "driver_controllable_idle_status", "Status of that idle strategy.", system=22
         ),
         _system(24, "driver_client_timeouts", "Clients that were silent for too long."),
         _system(19, "driver_unblocked_publications", "Publications unblocked."),
@@ -194,304 +191,253 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
     ),
     "Errors and loss": (
         _system(15, "driver_errors", "Errors, repeated ones included."),
-        _gauge("driver_distinct_errors", "Distinct errors in the log.", _DRIVER),
-        _counter(
+        _driver_gauge("driver_distinct_errors", "Distinct errors in the log."),
+        _driver_counter(
             "driver_logged_errors",
             "Observations of the errors in the log, by their class.",
-            _DRIVER,
             "error",
         ),
-        _gauge(
+        _driver_gauge(
             "driver_last_error_time_seconds",
             "When the latest error was observed, since 1970.",
-            _DRIVER,
             merge=Merge.MAX,
         ),
-        _counter("loss_bytes", "Bytes lost, from the loss report.", _STREAM),
-        _counter("loss_observations", "Observations of loss, from the loss report.", _STREAM),
-        _gauge(
-            "loss_last_time_seconds",
-            "When loss was last observed, since 1970.",
-            _STREAM,
-            merge=Merge.MAX,
+        _stream_counter("loss_bytes", "Bytes lost, from the loss report."),
+        _stream_counter("loss_observations", "Observations of loss, from the loss report."),
+        _stream_gauge(
+            "loss_last_time_seconds", "When loss was last observed, since 1970.", merge=Merge.MAX
         ),
     ),
     "Streams": (
-        _gauge("stream_sessions", "Sessions of the stream.", _STREAM),
-        _gauge("stream_subscribers", "Subscribers' positions in the stream.", _STREAM),
-        _counter("stream_published_bytes", "Bytes published, frames included.", _STREAM),
-        _counter("stream_sent_bytes", "Bytes of the stream sent.", _STREAM),
-        _counter("stream_received_bytes", "Bytes of the stream received.", _STREAM),
-        _counter("stream_consumed_bytes", "Bytes consumed by all subscribers.", _STREAM),
-        _gauge(
+        _stream_gauge("stream_sessions", "Sessions of the stream."),
+        _stream_gauge("stream_subscribers", "Subscribers' positions in the stream."),
+        _stream_counter("stream_published_bytes", "Bytes published, frames included."),
+        _stream_counter("stream_sent_bytes", "Bytes of the stream sent."),
+        _stream_counter("stream_received_bytes", "Bytes of the stream received."),
+        _stream_counter("stream_consumed_bytes", "Bytes consumed by all subscribers."),
+        _stream_gauge(
             "stream_subscriber_lag_bytes",
             "How far the slowest subscriber is behind.",
-            _STREAM,
             merge=Merge.MAX,
         ),
-        _gauge(
+        _stream_gauge(
             "stream_publisher_window_bytes",
             "What may be published before back pressure, the least.",
-            _STREAM,
             merge=Merge.MIN,
         ),
-        _gauge(
+        _stream_gauge(
             "stream_sender_window_bytes",
             "What the receivers allow to send, the least.",
-            _STREAM,
             merge=Merge.MIN,
         ),
-        _counter("stream_back_pressure_events", "Times the sender had no window.", _STREAM),
-        _counter("stream_naks_sent", "Requests to send again, sent.", _STREAM),
-        _counter("stream_naks_received", "Requests to send again, received.", _STREAM),
-        _gauge(
+        _stream_counter("stream_back_pressure_events", "Times the sender had no window."),
+        _stream_counter("stream_naks_sent", "Requests to send again, sent."),
+        _stream_counter("stream_naks_received", "Requests to send again, received."),
+        _stream_gauge(
             "stream_receiver_gap_bytes",
             "From what is complete to the highest position seen, the most.",
-            _STREAM,
             merge=Merge.MAX,
         ),
-        _gauge("stream_tracked_receivers", "Receivers that flow control tracks.", _STREAM),
-        _gauge(
+        _stream_gauge("stream_tracked_receivers", "Receivers that flow control tracks."),
+        _stream_gauge(
             "stream_congestion_window_bytes",
             "Window of congestion control, the least.",
-            _STREAM,
             merge=Merge.MIN,
         ),
-        _gauge(
+        _stream_gauge(
             "stream_round_trip_seconds",
             "Round trip that congestion control measured, the longest.",
-            _STREAM,
             merge=Merge.MAX,
         ),
-        _gauge(
+        _stream_gauge(
             "stream_limited_sessions",
             "Sessions by what limits them; nothing is not counted.",
-            _STREAM,
             "limit",
         ),
     ),
     "Archives": (
-        _gauge("archive_up", "1 while the archive gives signs of life, else 0.", _ARCHIVE),
-        _gauge("archive_state", "1 for the state that the folder is in.", _ARCHIVE, "state"),
-        _gauge(
-            "archive_info",
-            "1; the archive's id and its driver.",
-            _ARCHIVE,
-            "archive_id",
-            "aeron_dir",
+        _archive_gauge("archive_up", "1 while the archive gives signs of life, else 0."),
+        _archive_gauge("archive_state", "1 for the state that the folder is in.", "state"),
+        _archive_gauge(
+            "archive_info", "1; the archive's id and its driver.", "archive_id", "aeron_dir"
         ),
-        _gauge("archive_activity_age_seconds", "Since the last sign of life.", _ARCHIVE),
-        _gauge("archive_recordings", "Recordings by state.", _ARCHIVE, "state"),
-        _gauge(
+        _archive_gauge("archive_activity_age_seconds", "Since the last sign of life."),
+        _archive_gauge("archive_recordings", "Recordings by state.", "state"),
+        _archive_gauge(
             "archive_recordings_without_writer",
             "Recordings that are active in the catalog and are not being written.",
-            _ARCHIVE,
         ),
-        _gauge("archive_segments", "Segment files of recordings.", _ARCHIVE),
-        _gauge("archive_segment_bytes", "Length of the segment files.", _ARCHIVE),
-        _gauge("archive_segment_disk_bytes", "What they take on disk.", _ARCHIVE),
-        _gauge("archive_missing_segments", "Segment files that should be there.", _ARCHIVE),
-        _gauge("archive_damages", "Places of the catalog that cannot be read.", _ARCHIVE),
-        _gauge("archive_disk_bytes", "Size of the file system.", _ARCHIVE),
-        _gauge("archive_disk_free_bytes", "What may still be used of it.", _ARCHIVE),
-        _counter("archive_errors", "Errors, repeated ones included.", _ARCHIVE),
-        _gauge("archive_distinct_errors", "Distinct errors in the log.", _ARCHIVE),
-        _counter(
+        _archive_gauge("archive_segments", "Segment files of recordings."),
+        _archive_gauge("archive_segment_bytes", "Length of the segment files."),
+        _archive_gauge("archive_segment_disk_bytes", "What they take on disk."),
+        _archive_gauge("archive_missing_segments", "Segment files that should be there."),
+        _archive_gauge("archive_damages", "Places of the catalog that cannot be read."),
+        _archive_gauge("archive_disk_bytes", "Size of the file system."),
+        _archive_gauge("archive_disk_free_bytes", "What may still be used of it."),
+        _archive_counter("archive_errors", "Errors, repeated ones included."),
+        _archive_gauge("archive_distinct_errors", "Distinct errors in the log."),
+        _archive_counter(
             "archive_logged_errors",
             "Observations of the errors in the log, by their class.",
-            _ARCHIVE,
             "error",
         ),
-        _gauge("archive_control_sessions", "Control sessions.", _ARCHIVE),
-        _gauge("archive_recording_sessions", "Recordings going on.", _ARCHIVE),
-        _gauge("archive_replay_sessions", "Replays going on.", _ARCHIVE),
-        _counter("archive_written_bytes", "Bytes recorded.", _ARCHIVE),
-        _counter("archive_write_seconds", "Time spent writing.", _ARCHIVE),
-        _gauge("archive_write_time_max_seconds", "Longest write.", _ARCHIVE, merge=Merge.MAX),
-        _counter("archive_read_bytes", "Bytes replayed.", _ARCHIVE),
-        _counter("archive_read_seconds", "Time spent reading.", _ARCHIVE),
-        _gauge("archive_read_time_max_seconds", "Longest read.", _ARCHIVE, merge=Merge.MAX),
-        _gauge(
+        _archive_gauge("archive_control_sessions", "Control sessions."),
+        _archive_gauge("archive_recording_sessions", "Recordings going on."),
+        _archive_gauge("archive_replay_sessions", "Replays going on."),
+        _archive_counter("archive_written_bytes", "Bytes recorded."),
+        _archive_counter("archive_write_seconds", "Time spent writing."),
+        _archive_gauge("archive_write_time_max_seconds", "Longest write.", merge=Merge.MAX),
+        _archive_counter("archive_read_bytes", "Bytes replayed."),
+        _archive_counter("archive_read_seconds", "Time spent reading."),
+        _archive_gauge("archive_read_time_max_seconds", "Longest read.", merge=Merge.MAX),
+        _archive_gauge(
             "archive_cycle_time_max_seconds",
             "Longest duty cycle since the start, by agent.",
-            _ARCHIVE,
             "agent",
             merge=Merge.MAX,
         ),
-        _counter(
+        _archive_counter(
             "archive_cycle_time_exceeded",
             "Duty cycles that took longer than the threshold, by agent.",
-            _ARCHIVE,
             "agent",
         ),
-        _gauge("recording_sessions", "Recordings of the stream going on.", _RECORDED),
-        _counter("recording_recorded_bytes", "Bytes of the stream recorded.", _RECORDED),
-        _gauge(
+        _recorded_gauge("recording_sessions", "Recordings of the stream going on."),
+        _recorded_counter("recording_recorded_bytes", "Bytes of the stream recorded."),
+        _recorded_gauge(
             "recording_lag_bytes",
             "How far the recording is behind the stream, the most.",
-            _RECORDED,
             merge=Merge.MAX,
         ),
     ),
     "Time, health and retention": (
-        _gauge(
+        _archive_gauge(
             "archive_index_recordings",
             "Recordings by the state of their time index: whole, faulty, missing.",
-            _ARCHIVE,
             "state",
         ),
-        _gauge("archive_index_entries", "Entries of all time indexes.", _ARCHIVE),
-        _gauge("archive_index_bytes", "Length of the files of time indexes.", _ARCHIVE),
-        _gauge(
+        _archive_gauge("archive_index_entries", "Entries of all time indexes."),
+        _archive_gauge("archive_index_bytes", "Length of the files of time indexes."),
+        _archive_gauge(
             "archive_index_behind_bytes",
             "How far an index is behind its recording that is written, the most.",
-            _ARCHIVE,
             merge=Merge.MAX,
         ),
-        _counter(
-            "archive_index_written_entries", "Entries written since the archive started.", _ARCHIVE
+        _archive_counter(
+            "archive_index_written_entries", "Entries written since the archive started."
         ),
-        _counter(
+        _archive_counter(
             "archive_index_lost_notes",
             "Times that found no room on their way to an index: it is less exact there.",
-            _ARCHIVE,
         ),
-        _gauge(
+        _archive_gauge(
             "archive_health_recordings",
             "Recordings by what verification knows of them, the worst of their segments.",
-            _ARCHIVE,
             "state",
         ),
-        _gauge(
+        _archive_gauge(
             "archive_health_segments",
             "Closed segments of verified recordings by what is known of them.",
-            _ARCHIVE,
             "state",
         ),
-        _gauge(
+        _archive_gauge(
             "archive_health_oldest_time_seconds",
             "When the segment was verified whose verification is longest ago, since 1970.",
-            _ARCHIVE,
             merge=Merge.MIN,
         ),
-        _counter("archive_verified_bytes", "Bytes that the running archive verified.", _ARCHIVE),
-        _counter(
-            "archive_verified_segments", "Segments that the running archive verified.", _ARCHIVE
+        _archive_counter("archive_verified_bytes", "Bytes that the running archive verified."),
+        _archive_counter(
+            "archive_verified_segments", "Segments that the running archive verified."
         ),
-        _gauge(
+        _archive_gauge(
             "archive_bad_segments",
             "Segments that the running archive knows to be damaged, changed or gone.",
-            _ARCHIVE,
         ),
-        _gauge("archive_waiting_segments", "Segments that are to be verified now.", _ARCHIVE),
-        _gauge("archive_retention_running", "1 while a run of retention goes on.", _ARCHIVE),
-        _gauge(
-            "archive_retention_failed",
-            "1 when the last run did not come to its end, else 0.",
-            _ARCHIVE,
+        _archive_gauge("archive_waiting_segments", "Segments that are to be verified now."),
+        _archive_gauge("archive_retention_running", "1 while a run of retention goes on."),
+        _archive_gauge(
+            "archive_retention_failed", "1 when the last run did not come to its end, else 0."
         ),
-        _gauge(
-            "archive_retention_last_time_seconds", "When the last run ended, since 1970.", _ARCHIVE
+        _archive_gauge(
+            "archive_retention_last_time_seconds", "When the last run ended, since 1970."
         ),
-        _counter("archive_retention_runs", "Runs of retention.", _ARCHIVE),
-        _counter("archive_retention_segments", "Segment files that retention let go.", _ARCHIVE),
-        _counter("archive_retention_bytes", "Bytes of these files.", _ARCHIVE),
-        _gauge(
-            "archive_retention_refused",
-            "Steps of the last run that the archive refused.",
-            _ARCHIVE,
+        _archive_counter("archive_retention_runs", "Runs of retention."),
+        _archive_counter("archive_retention_segments", "Segment files that retention let go."),
+        _archive_counter("archive_retention_bytes", "Bytes of these files."),
+        _archive_gauge(
+            "archive_retention_refused", "Steps of the last run that the archive refused."
         ),
-        _gauge(
+        _archive_gauge(
             "archive_retention_holds",
             "Holds that are in force, and those that have ended.",
-            _ARCHIVE,
             "state",
         ),
     ),
     "Clusters": (
-        _gauge(
-            "cluster_module_state",
-            "1 for the state of the consensus module.",
-            _CLUSTER,
-            "state",
-        ),
-        _gauge("cluster_node_role", "1 for what the node is in its cluster.", _CLUSTER, "role"),
-        _gauge(
+        _cluster_gauge("cluster_module_state", "1 for the state of the consensus module.", "state"),
+        _cluster_gauge("cluster_node_role", "1 for what the node is in its cluster.", "role"),
+        _cluster_gauge(
             "cluster_election_state",
             "1 for the state of the election, closed when none is under way.",
-            _CLUSTER,
             "state",
         ),
-        _gauge(
+        _cluster_gauge(
             "cluster_control_toggle",
             "1 for what an operator asks of the cluster, neutral for nothing.",
-            _CLUSTER,
             "toggle",
         ),
-        _gauge("cluster_sessions", "Open sessions of clients, on the leader.", _CLUSTER),
-        _gauge(
+        _cluster_gauge("cluster_sessions", "Open sessions of clients, on the leader."),
+        _cluster_gauge(
             "cluster_commit_position_bytes",
             "Position in the log up to which services may read.",
-            _CLUSTER,
             merge=Merge.MAX,
         ),
-        _gauge("cluster_leadership_term", "Id of the leadership term.", _CLUSTER, merge=Merge.MAX),
-        _counter("cluster_elections", "Elections since the module started.", _CLUSTER),
-        _counter("cluster_snapshots", "Snapshots since the module started.", _CLUSTER),
-        _counter("cluster_client_timeouts", "Sessions that were silent for too long.", _CLUSTER),
-        _counter("cluster_invalid_requests", "Messages of clients that make no sense.", _CLUSTER),
-        _counter(
-            "cluster_errors", "Errors of module and services, repeated ones included.", _COMPONENT
+        _cluster_gauge("cluster_leadership_term", "Id of the leadership term.", merge=Merge.MAX),
+        _cluster_counter("cluster_elections", "Elections since the module started."),
+        _cluster_counter("cluster_snapshots", "Snapshots since the module started."),
+        _cluster_counter("cluster_client_timeouts", "Sessions that were silent for too long."),
+        _cluster_counter("cluster_invalid_requests", "Messages of clients that make no sense."),
+        _component_counter(
+            "cluster_errors", "Errors of module and services, repeated ones included."
         ),
-        _gauge(
+        _component_gauge(
             "cluster_cycle_time_max_seconds",
             "Longest duty cycle since the start, by component.",
-            _COMPONENT,
             merge=Merge.MAX,
         ),
-        _counter(
+        _component_counter(
             "cluster_cycle_time_exceeded",
             "Duty cycles that took longer than the threshold, by component.",
-            _COMPONENT,
         ),
-        _gauge(
+        _component_gauge(
             "cluster_snapshot_time_max_seconds",
             "Longest snapshot since the start, of the whole and by service.",
-            _COMPONENT,
             merge=Merge.MAX,
         ),
-        _counter(
+        _component_counter(
             "cluster_snapshot_time_exceeded",
             "Snapshots that took longer than the threshold, of the whole and by service.",
-            _COMPONENT,
         ),
     ),
     "SQL catalogs": (
-        _gauge("catalog_up", "1 while the database answers, else 0.", _CATALOG),
-        _gauge(
-            "catalog_recordings", "Recordings by archive and state.", _CATALOG, "archive", "state"
+        _catalog_gauge("catalog_up", "1 while the database answers, else 0."),
+        _catalog_gauge(
+            "catalog_recordings", "Recordings by archive and state.", "archive", "state"
         ),
-        _gauge("catalog_recorded_bytes", "Bytes of the recordings.", _CATALOG, "archive"),
-        _gauge(
+        _catalog_gauge("catalog_recorded_bytes", "Bytes of the recordings.", "archive"),
+        _catalog_gauge(
             "catalog_newest_recording_time_seconds",
             "When the newest recording began, since 1970.",
-            _CATALOG,
             "archive",
             merge=Merge.MAX,
         ),
     ),
     "The exporter": (
-        _gauge("exporter_info", "1; version of aerolog.", (), "version"),
-        _gauge("exporter_collect_seconds", "What the last collection took.", ()),
-        _gauge(
-            "exporter_label_limit",
-            "How many label sets of a kind are told apart.",
-            (),
-        ),
-        _gauge(
+        _exporter_gauge("exporter_info", "1; version of aerolog.", "version"),
+        _exporter_gauge("exporter_collect_seconds", "What the last collection took."),
+        _exporter_gauge("exporter_label_limit", "How many label sets of a kind are told apart."),
+        _exporter_gauge(
             "exporter_overflowed_label_sets",
             "Label sets over the limit, which share the one named other.",
-            (),
             "source",
             "of",
         ),
