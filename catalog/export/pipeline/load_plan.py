@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +11,7 @@ from aerolog.catalog.export.pipeline.errors import PipelineError
 from aerolog.catalog.export.pipeline.units import Slice, Unit
 from aerolog.catalog.export.sources import FolderRecording
 from aerolog.catalog.index.models import State
-from aerolog.catalog.locations import local_folder, open_place, without_secrets
+from aerolog.catalog.locations import OpenPlaces, local_folder, open_place, without_secrets
 from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.errors import AerologError
 
@@ -122,7 +121,7 @@ def make_plan(
         PipelineError: an archive cannot be read at all.
     """
     planner = _Planner(marks, unit_bytes, time_source, last_range)
-    with planner.folders:
+    with planner.places:
         for one in sorted(found, key=lambda one: (one.place, one.stream_id, one.recording_id)):
             planner.add(one)
     return planner.plan()
@@ -148,8 +147,7 @@ class _Planner:
     ) -> None:
         self._last_range = last_range
         self._time_source = time_source
-        self.folders = ExitStack()
-        self._open: dict[str, ArchiveFolder] = {}
+        self.places = OpenPlaces(_opened)
         self._marks = marks
         self._unit_bytes = unit_bytes
         self._recordings: list[PlannedRecording] = []
@@ -187,7 +185,7 @@ class _Planner:
 
     def _add_readable(self, found: FoundRecording, mark: int | None) -> None:
         try:
-            recording = self._folder(found.place).recording(found.recording_id)
+            recording = self.places.folder(found.place).recording(found.recording_id)
         except (AerologError, OSError) as error:
             if isinstance(error, PipelineError):
                 raise
@@ -217,17 +215,6 @@ class _Planner:
         if last is None or last.until_position != mark:
             return False
         return first_change(FolderRecording(recording), [last]) is not None
-
-    def _folder(self, place: str) -> ArchiveFolder:
-        if place not in self._open:
-            try:
-                folder = open_place(place)
-            except (AerologError, OSError) as error:
-                raise PipelineError(
-                    f"the archive {without_secrets(place)} cannot be read: {error}"
-                ) from error
-            self._open[place] = self.folders.enter_context(folder)
-        return self._open[place]
 
     def _take(
         self,
@@ -282,6 +269,15 @@ class _Planner:
                 found.place, found.recording_id, found.stream_id, status, start, until, remark
             )
         )
+
+
+def _opened(place: str) -> ArchiveFolder:
+    try:
+        return open_place(place)
+    except (AerologError, OSError) as error:
+        raise PipelineError(
+            f"the archive {without_secrets(place)} cannot be read: {error}"
+        ) from error
 
 
 def _lost(start: int, until: int) -> str:
