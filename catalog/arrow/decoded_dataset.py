@@ -8,13 +8,13 @@ from aerolog.catalog.arrow.dataset import ARCHIVE_COLUMN, ArchiveDataset
 from aerolog.catalog.arrow.lazy_dataset import LazyDataset
 from aerolog.catalog.arrow.pushdown import NO_FILTER, ColumnBounds
 from aerolog.catalog.decoders import (
-    PLACE_COLUMNS,
     REJECTS_SCHEMA,
     DecoderError,
     decoded_batches,
     decoded_schema,
     sampled_decoder,
 )
+from aerolog.catalog.decoders.batches import SCANNED_COLUMNS
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _TIME = "record_time"
 #: What the decoding needs; times of rows are made only where they are wanted.
-_SCANNED = (*(name for name in PLACE_COLUMNS if name != _TIME), "payload")
+_SCANNED = tuple(name for name in SCANNED_COLUMNS if name != _TIME)
 
 
 class DecodedDataset(LazyDataset):

@@ -12,7 +12,6 @@ from aerolog.catalog.decoders.base import (
     Decoded,
     Decoder,
     DecoderError,
-    Reject,
     as_binary,
     one_line,
 )
@@ -70,9 +69,7 @@ class AvroDecoder(Decoder):
     def __init__(self, options: Mapping[str, str]) -> None:
         known = ("schema", "schema_file", "writer_schemas", "writer_schema_files", "encoding")
         checked = Options(self.name, options, known)
-        content = checked.inline_file("schema_file", "schema", is_text=True)
-        if content is None:
-            raise DecoderError("decoder avro needs the option schema_file: the schema's JSON")
+        content = checked.required_file("schema_file", "schema", "the schema's JSON", is_text=True)
         self._encoding = checked.choice("encoding", ("auto", "single", "bare"))
         self._inline_writers(checked)
         super().__init__(checked.values)
@@ -129,19 +126,13 @@ class AvroDecoder(Decoder):
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
         """Decode messages; every datum is a row, and bytes behind it make its message a reject."""
-        rows: list[dict[str, Any]] = []
-        source: list[int] = []
-        rejects: list[Reject] = []
-        for index, payload in enumerate(as_binary(payloads).to_pylist()):
-            try:
-                value = self._datum(payload)
-            except Exception as error:  # noqa: BLE001 (any failure over bytes is a reject)
-                what = one_line(error) or type(error).__name__
-                rejects.append(Reject(index, f"not Avro of this schema: {what}"))
-                continue
-            rows.append(value)
-            source.append(index)
-        return self._fitter.fit(rows, source, rejects)
+        return self._fitter.fit_each(as_binary(payloads).to_pylist(), self._rows)
+
+    def _rows(self, payload: bytes | None) -> list[dict[str, Any]] | str:
+        try:
+            return [self._datum(payload)]
+        except Exception as error:  # noqa: BLE001 (any failure over bytes is a reject)
+            return f"not Avro of this schema: {one_line(error) or type(error).__name__}"
 
     def _datum(self, payload: bytes | None) -> dict[str, Any]:
         if payload is None:

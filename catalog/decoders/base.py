@@ -29,6 +29,8 @@ else:
 SCHEMA_CHANGED = "schema changed: "
 SCHEMA_LACKS = "the schema lacks the field "
 REASON_LENGTH_MAX = 300
+#: Values of the option ``uint64`` -> types of columns of unsigned 64-bit numbers.
+UINT64_FORMS = {"int64": pa.int64(), "decimal": pa.decimal128(20, 0), "uint64": pa.uint64()}
 _NAME_LENGTH_MAX = 200
 _ADDRESS = re.compile(r"<([\w.]+) object at 0x[0-9a-f]+>")
 

@@ -17,6 +17,8 @@ else:
     pa = require("pyarrow", "decoding messages")
 
 PLACE_COLUMNS = ("recording_id", "position", "session_id", "stream_id", "record_time")
+#: The columns of the scan that decoding needs.
+SCANNED_COLUMNS = (*PLACE_COLUMNS, "payload")
 TAKEN_NAME_PREFIX = "payload_"
 
 REJECTS_SCHEMA = pa.schema(
@@ -80,8 +82,7 @@ def decoded_batches(
     enough of them, or no more.
 
     Args:
-        batches: batches with the place columns and ``payload``, such as those of
-            ``record_batches``.
+        batches: batches with ``SCANNED_COLUMNS``, such as those of ``record_batches``.
         decoder: the decoder of the payloads.
         totals: totals that are updated while reading.
 

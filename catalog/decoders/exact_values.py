@@ -26,7 +26,7 @@ from aerolog.catalog.decoders.base import (
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import pyarrow as pa
 
@@ -258,6 +258,31 @@ class RowFitter:
         self._names = frozenset(schema.names)
         self._fits = [fitting(column.type, column.name, extra=extra) for column in schema]
         self._exact = [_exact_type(column.type) for column in schema]
+
+    def fit_each(
+        self,
+        payloads: Iterable[bytes | None],
+        parse: Callable[[bytes | None], list[dict[str, Any]] | str],
+        first: int = 0,
+    ) -> Decoded:
+        """Convert messages that are parsed one after the other.
+
+        Args:
+            payloads: the messages.
+            parse: returns a message's rows, or the reason why it has none.
+            first: the index of the first message.
+        """
+        rows: list[dict[str, Any]] = []
+        source: list[int] = []
+        rejects: list[Reject] = []
+        for index, payload in enumerate(payloads, first):
+            found = parse(payload)
+            if isinstance(found, str):
+                rejects.append(Reject(index, found))
+            else:
+                rows.extend(found)
+                source.extend([index] * len(found))
+        return self.fit(rows, source, rejects)
 
     def fit(
         self, rows: Sequence[dict[str, Any]], source: Sequence[int], rejects: list[Reject]

@@ -121,17 +121,11 @@ class ObjectDecoder(Decoder):
             payloads: a range of the messages.
             first: the index of the first one.
         """
-        rows: list[dict[str, Any]] = []
-        source: list[int] = []
-        rejects = []
-        for index, payload in enumerate(payloads.to_pylist(), first):
-            found = "no payload" if payload is None else self.parse(payload)
-            if isinstance(found, str):
-                rejects.append(Reject(index, one_line(found)))
-            else:
-                rows.extend(found)
-                source.extend([index] * len(found))
-        return self.fitter.fit(rows, source, rejects)
+        return self.fitter.fit_each(payloads.to_pylist(), self._rows, first)
+
+    def _rows(self, payload: bytes | None) -> list[dict[str, Any]] | str:
+        found = "no payload" if payload is None else self.parse(payload)
+        return one_line(found) if isinstance(found, str) else found
 
 
 class JsonDecoder(ObjectDecoder):

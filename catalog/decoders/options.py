@@ -46,17 +46,6 @@ class Options:
         """The text of an option, or its default."""
         return self.values.get(name, default)
 
-    def required(self, name: str, what: str) -> str:
-        """The text of an option that must be given.
-
-        Raises:
-            DecoderError: the option is missing.
-        """
-        value = self.values.get(name, "")
-        if not value:
-            raise DecoderError(f"decoder {self.decoder} needs the option {name}: {what}")
-        return value
-
     def choice(self, name: str, choices: tuple[str, ...]) -> str:
         """An option that is one of some words; the first one is the default.
 
@@ -130,6 +119,23 @@ class Options:
                 f"option {inline} of decoder {self.decoder} has {len(content)} bytes; "
                 f"the most is {SCHEMA_BYTES_MAX}"
             )
+        return content
+
+    def required_file(self, file_option: str, inline: str, what: str, *, is_text: bool) -> bytes:
+        """The content of ``inline_file``, which must be given.
+
+        Args:
+            file_option: see ``inline_file``.
+            inline: see ``inline_file``.
+            what: what the file is, for the error.
+            is_text: see ``inline_file``.
+
+        Raises:
+            DecoderError: neither option is given, or as for ``inline_file``.
+        """
+        content = self.inline_file(file_option, inline, is_text=is_text)
+        if content is None:
+            raise DecoderError(f"decoder {self.decoder} needs the option {file_option}: {what}")
         return content
 
     def _read(self, option: str, path: str) -> bytes:

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.catalog.decoders.base import (
     SCHEMA_CHANGED,
+    UINT64_FORMS,
     Decoded,
     Decoder,
     DecoderError,
-    Reject,
     as_binary,
     lacks_field,
     one_line,
 )
 from aerolog.catalog.decoders.exact_values import MisfitError, RowFitter, UnknownFieldError
 from aerolog.catalog.decoders.options import Options
-from aerolog.catalog.decoders.protobuf_types import UINT64_FORMS, MessageColumns
+from aerolog.catalog.decoders.protobuf_types import MessageColumns
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
@@ -45,12 +45,8 @@ class ProtobufDecoder(Decoder):
     def __init__(self, options: Mapping[str, str]) -> None:
         known = ("descriptor_file", "descriptor_set", "message", "extra", "uint64")
         checked = Options(self.name, options, known)
-        content = checked.inline_file("descriptor_file", "descriptor_set", is_text=False)
-        if content is None:
-            raise DecoderError(
-                "decoder protobuf needs the option descriptor_file: "
-                "the output of protoc --include_imports --descriptor_set_out"
-            )
+        what = "the output of protoc --include_imports --descriptor_set_out"
+        content = checked.required_file("descriptor_file", "descriptor_set", what, is_text=False)
         ignore = checked.choice("extra", ("reject", "ignore")) == "ignore"
         uint64 = checked.choice("uint64", tuple(UINT64_FORMS))
         super().__init__(checked.values)
@@ -70,24 +66,19 @@ class ProtobufDecoder(Decoder):
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
         """Decode messages; every message is a row, and the empty message has all defaults."""
-        rows: list[dict[str, Any]] = []
-        source: list[int] = []
-        rejects: list[Reject] = []
-        parse, row_of = self._message.FromString, self._columns.row
-        for index, payload in enumerate(as_binary(payloads).to_pylist()):
-            try:
-                if payload is None:
-                    raise ValueError("no payload")
-                rows.append(row_of(parse(payload)))
-            except UnknownFieldError as error:
-                rejects.append(Reject(index, lacks_field(one_line(error))))
-            except MisfitError as error:
-                rejects.append(Reject(index, SCHEMA_CHANGED + one_line(error)))
-            except Exception as error:  # noqa: BLE001 (any failure over bytes is a reject)
-                rejects.append(Reject(index, f"not Protobuf: {one_line(error)}"))
-            else:
-                source.append(index)
-        return self._fitter.fit(rows, source, rejects)
+        return self._fitter.fit_each(as_binary(payloads).to_pylist(), self._rows)
+
+    def _rows(self, payload: bytes | None) -> list[dict[str, Any]] | str:
+        try:
+            if payload is None:
+                raise ValueError("no payload")
+            return [self._columns.row(self._message.FromString(payload))]
+        except UnknownFieldError as error:
+            return lacks_field(one_line(error))
+        except MisfitError as error:
+            return SCHEMA_CHANGED + one_line(error)
+        except Exception as error:  # noqa: BLE001 (any failure over bytes is a reject)
+            return f"not Protobuf: {one_line(error)}"
 
 
 def _message_type(content: bytes, name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aerolog.catalog.decoders.base import DecoderError
+from aerolog.catalog.decoders.base import UINT64_FORMS, DecoderError
 from aerolog.catalog.decoders.exact_values import MisfitError, UnknownFieldError
 from aerolog.catalog.extras import require
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 else:
     pa = require("pyarrow", "decoding Protobuf")
 
-UINT64_FORMS = {"int64": pa.int64(), "decimal": pa.decimal128(20, 0), "uint64": pa.uint64()}
 FIELDS_MAX = 10_000
 DEPTH_MAX = 16
 _INT64_MAX = 2**63 - 1

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from aerolog.catalog.export.store import Store
     from aerolog.catalog.index import RecordingCatalog
 
-_SAMPLED = ("recording_id", "position", "session_id", "stream_id", "record_time", "payload")
-
 
 def export(
     wanted: Iterable[tuple[Source, int]],
@@ -323,9 +321,11 @@ def _samples(
     opened: list[tuple[Source, SourceRecording]], options: ExportOptions, skip_damage: bool
 ) -> Any:
     """Batches of one recording after the other, from which a decoder infers its schema."""
+    from aerolog.catalog.decoders.batches import SCANNED_COLUMNS
+
     for _, recording in opened:
         yield recording.batches(
-            _SAMPLED,
+            SCANNED_COLUMNS,
             from_position=recording.start_position,
             until_position=recording.end_position,
             assemble=options.assemble,

@@ -108,7 +108,7 @@ class PartWriter:
         self._decoder = decoder
         self._pyarrow, self._numpy = require("pyarrow", _PURPOSE), require("numpy", _PURPOSE)
         dropped = options.dropped_columns
-        from aerolog.catalog.decoders.batches import PLACE_COLUMNS, REJECTS_SCHEMA, decoded_schema
+        from aerolog.catalog.decoders.batches import REJECTS_SCHEMA, SCANNED_COLUMNS, decoded_schema
 
         self._rejects_schema = _without(self._pyarrow, REJECTS_SCHEMA, dropped)
         if decoder is None:
@@ -116,7 +116,7 @@ class PartWriter:
             self._columns = tuple(name for name in schema.names if name not in dropped)
         else:
             schema = decoded_schema(decoder)
-            self._columns = (*PLACE_COLUMNS, "payload")
+            self._columns = SCANNED_COLUMNS
         self._schema = _without(self._pyarrow, schema, dropped)
 
     @property

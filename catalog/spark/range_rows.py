@@ -122,9 +122,9 @@ class RowSource:
     def scanned(self) -> tuple[str, ...]:
         """The columns that the scan of recordings has to return."""
         if self.decoder is not None:
-            from aerolog.catalog.decoders import PLACE_COLUMNS
+            from aerolog.catalog.decoders.batches import SCANNED_COLUMNS
 
-            return (*PLACE_COLUMNS, "payload")
+            return SCANNED_COLUMNS
         if self.options.table == "rejects":
             return ("position", "session_id")
         return self.options.scanned

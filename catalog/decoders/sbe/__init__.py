@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aerolog.catalog.decoders.base import Decoded, Decoder, DecoderError, Reject, as_binary
+from aerolog.catalog.decoders.base import (
+    UINT64_FORMS,
+    Decoded,
+    Decoder,
+    DecoderError,
+    Reject,
+    as_binary,
+)
 from aerolog.catalog.decoders.options import Options
 from aerolog.catalog.decoders.raw import without_nulls
-from aerolog.catalog.decoders.sbe.block import UINT64_FORMS
 from aerolog.catalog.decoders.sbe.body import BodyReader
 from aerolog.catalog.decoders.sbe.context import Batch
 from aerolog.catalog.decoders.sbe.extents import find_body
@@ -50,9 +56,8 @@ class SbeDecoder(Decoder):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         checked = Options(self.name, options, ("schema", "schema_file", "message", "uint64"))
-        content = checked.inline_file("schema_file", "schema", is_text=True)
-        if content is None:
-            raise DecoderError("decoder sbe needs the option schema_file: the XML of the messages")
+        what = "the XML of the messages"
+        content = checked.required_file("schema_file", "schema", what, is_text=True)
         uint64 = checked.choice("uint64", tuple(UINT64_FORMS))
         super().__init__(checked.values)
         self._messages = read_schema(content)

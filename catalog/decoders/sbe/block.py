@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from aerolog.catalog.decoders.base import SCHEMA_CHANGED, DecoderError
+from aerolog.catalog.decoders.base import SCHEMA_CHANGED, UINT64_FORMS, DecoderError
 from aerolog.catalog.decoders.sbe.characters import codec_of, text_array
 from aerolog.catalog.decoders.sbe.model import PRIMITIVES, BitSet, Composite, Enum, Field, Scalar
 from aerolog.catalog.extras import require
@@ -33,7 +33,6 @@ _SIGNED = {
     "int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64(),
     "float": pa.float32(), "double": pa.float64(),
 }  # fmt: skip
-UINT64_FORMS = {"int64": pa.int64(), "decimal": pa.decimal128(20, 0), "uint64": pa.uint64()}
 
 
 class BlockReader:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aerolog.archive.format.recording_read import ScanTotals
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.record_times import SettledTimes
-from aerolog.catalog.decoders import PLACE_COLUMNS, DecodeTotals, decoded_batches
+from aerolog.catalog.decoders.batches import SCANNED_COLUMNS, DecodeTotals, decoded_batches
 from aerolog.catalog.export.lineage import fingerprint, fingerprint_start, last_positions
 from aerolog.catalog.export.manifest import RangeEntry
 from aerolog.catalog.export.pipeline.columns import (
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from aerolog.catalog.export.pipeline.units import Slice, Unit
 else:
     pa = require("pyarrow", "pipelines")
-
-_SCANNED = (*PLACE_COLUMNS, "payload")
 
 
 def load(
@@ -100,7 +98,7 @@ class _Reader:
         recording = folder.recording(part.recording_id)
         scanned = record_batches(
             recording,
-            columns=_SCANNED,
+            columns=SCANNED_COLUMNS,
             from_position=part.from_position,
             until_position=part.until_position,
             totals=totals,
