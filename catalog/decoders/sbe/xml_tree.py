@@ -7,6 +7,8 @@ without bound. A message schema needs none of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
+from typing import NoReturn
 from xml.parsers import expat
 
 from aerolog.catalog.decoders.base import DecoderError
@@ -14,6 +16,13 @@ from aerolog.catalog.decoders.base import DecoderError
 ELEMENTS_MAX = 50_000
 DEPTH_MAX = 32
 TEXT_MAX = 100_000
+#: Handlers of the XML parser -> what they are called for, which is refused.
+_REFUSED = {
+    "StartDoctypeDeclHandler": "a document type declaration, which no schema needs",
+    "EntityDeclHandler": "an entity declaration, which no schema needs",
+    "ExternalEntityRefHandler": "an external entity, which is not read",
+    "ProcessingInstructionHandler": "a processing instruction, which no schema needs",
+}
 
 
 @dataclass(slots=True)
@@ -78,10 +87,8 @@ class _Builder:
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text
-        parser.StartDoctypeDeclHandler = self._doctype
-        parser.EntityDeclHandler = self._entity
-        parser.ExternalEntityRefHandler = self._external
-        parser.ProcessingInstructionHandler = self._instruction
+        for handler, what in _REFUSED.items():
+            setattr(parser, handler, partial(self._refuse, what))
 
     def _error(self, what: str) -> DecoderError:
         return DecoderError(f"SBE schema, line {self._parser.CurrentLineNumber}: {what}")
@@ -108,17 +115,8 @@ class _Builder:
             raise self._error(f"a text of more than {TEXT_MAX} characters")
         element.text += text
 
-    def _doctype(self, *_arguments: object) -> None:
-        raise self._error("a document type declaration, which no schema needs")
-
-    def _entity(self, *_arguments: object) -> None:
-        raise self._error("an entity declaration, which no schema needs")
-
-    def _external(self, *_arguments: object) -> int:
-        raise self._error("an external entity, which is not read")
-
-    def _instruction(self, *_arguments: object) -> None:
-        raise self._error("a processing instruction, which no schema needs")
+    def _refuse(self, what: str, *_arguments: object) -> NoReturn:
+        raise self._error(what)
 
 
 def parse_xml(content: bytes) -> Element:
