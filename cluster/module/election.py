@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.client.added_stream import added
 from aerolog.archive.client.recording_position import find_by_session
 from aerolog.archive.protocol import SourceLocation
 from aerolog.cluster.counter_types import ElectionState, ModuleState, Role
@@ -16,7 +17,6 @@ from aerolog.cluster.files import CandidateTerm, EntryType, LogEntry
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.event_log import ClusterEventCode
 from aerolog.cluster.module.log_publisher import LogPublisher
-from aerolog.cluster.module.snapshots import added
 from aerolog.cluster.module.steady_agent import pass_over_messages
 from aerolog.cluster.protocol import (
     CLUSTER_ACTION_FLAGS_DEFAULT,

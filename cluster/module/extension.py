@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from aerolog.archive.service.security.suppliers import make_from
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.module import properties as p
-from aerolog.cluster.protocol import SCHEMA_ID
+from aerolog.cluster.protocol import SCHEMA_ID, CloseReason
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.protocol.sbe import HEADER_LENGTH, MessageHeader
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from aerolog.cluster.module.module_context import ModuleContext
     from aerolog.cluster.module.properties import ModuleConfig
     from aerolog.cluster.module.sessions import Sessions
-    from aerolog.cluster.protocol import CloseReason, ClusterTimeUnit
+    from aerolog.cluster.protocol import ClusterTimeUnit
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.message import Action
     from aerolog.transport.client.publication import ExclusivePublication
@@ -164,7 +164,7 @@ class ModuleControl:
 
     def close_session(self, session_id: int) -> None:
         """Have a session closed, as by a service."""
-        self._sessions.close_by_service(session_id)
+        self._sessions.ask_close(session_id, CloseReason.SERVICE_ACTION)
 
 
 class ConsensusModuleExtension:

@@ -18,12 +18,30 @@ from aerolog.transport.protocol.fixed_layout import align
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aerolog.cluster.module.session import Session
     from aerolog.cluster.protocol import ClusterTimeUnit, Message
-    from aerolog.transport.client.publication import ExclusivePublication
+    from aerolog.transport.client.publication import ExclusivePublication, Publication
 
 #: Offers before an event is left for the next duty cycle: a term's end takes one.
 _ATTEMPTS: Final = 3
+
+
+def offer_soon(publication: Publication | ExclusivePublication, encode: Callable[[], bytes]) -> int:
+    """Offer a message, again while a term ends; the position behind it, 0 if it was not taken.
+
+    Args:
+        publication: where the message goes.
+        encode: makes the message, anew for each offer.
+    """
+    for _ in range(_ATTEMPTS):
+        result = publication.offer(encode())
+        if result > 0:
+            return int(result)
+        if result != OfferStatus.ADMIN_ACTION:
+            break
+    return 0
 
 
 class LogPublisher:
@@ -47,28 +65,17 @@ class LogPublisher:
         return max(position, 0)
 
     def _append(self, message: Message) -> int:
-        return self._offer(message.encode())
-
-    def _offer(self, data: bytes) -> int:
-        for _ in range(_ATTEMPTS):
-            result = self.publication.offer(data)
-            if result > 0:
-                return int(result)
-            if result != OfferStatus.ADMIN_ACTION:
-                break
-        return 0
+        return offer_soon(self.publication, message.encode)
 
     def _append_with_end(self, message: Message) -> int:
         """Append an event that carries the position behind itself."""
         length = len(message.encode())
-        for _ in range(_ATTEMPTS):
+
+        def encode() -> bytes:
             message.log_position = self._end_of(length)  # type: ignore[attr-defined]  # these have one
-            result = self.publication.offer(message.encode())
-            if result > 0:
-                return int(result)
-            if result != OfferStatus.ADMIN_ACTION:
-                break
-        return 0
+            return message.encode()
+
+        return offer_soon(self.publication, encode)
 
     def _end_of(self, length: int) -> int:
         """Return where a message of some bytes will end, which may be in the next term."""
@@ -154,4 +161,4 @@ class LogPublisher:
             cluster_session_id=session_id,
             timestamp=timestamp,
         )
-        return self._offer(header.encode() + payload)
+        return offer_soon(self.publication, lambda: header.encode() + payload)

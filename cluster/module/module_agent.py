@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.client.added_stream import added
 from aerolog.archive.service.conductor.conductor_agent import sharpen_timer
 from aerolog.cluster.counter_types import ElectionState, ModuleState, NodeToggle, Toggle
 from aerolog.cluster.errors import ClusterError
@@ -36,6 +37,7 @@ from aerolog.cluster.protocol import (
     AdminRequest,
     CancelTimer,
     ChallengeResponse,
+    CloseReason,
     CloseSession,
     ClusterAction,
     ClusterMembersExtendedResponse,
@@ -421,9 +423,7 @@ class ModuleAgent(SteadyAgent):
             channels.append("aeron:ipc")
         for channel in channels:
             adding = context.aeron.add_subscription_async(channel, config[p.INGRESS_STREAM])
-            while not adding.done():
-                yield 0
-            self._ingress.append(adding.result(0))
+            self._ingress.append((yield from added(adding)))
 
     @property
     def ingress_channel(self) -> str | None:
@@ -505,7 +505,7 @@ class ModuleAgent(SteadyAgent):
                 self._sessions.on_challenge_response(message, now_ns)
             case SessionCloseRequest():
                 if message.leadership_term_id == self._context.leadership_term_id:
-                    self._sessions.on_close_request(message.cluster_session_id)
+                    self._sessions.ask_close(message.cluster_session_id, CloseReason.CLIENT_ACTION)
             case AdminRequest():
                 if message.leadership_term_id == self._context.leadership_term_id:
                     self._sessions.on_admin_request(message, self._ask_snapshot)
@@ -546,7 +546,7 @@ class ModuleAgent(SteadyAgent):
                 case CancelTimer():
                     self._state.timers.cancel(message.correlation_id)
                 case CloseSession():
-                    self._sessions.close_by_service(message.cluster_session_id)
+                    self._sessions.ask_close(message.cluster_session_id, CloseReason.SERVICE_ACTION)
                 case ClusterMembersQuery():
                     self._on_members_query(message)
         return work

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from aerolog.archive.client.added_stream import give_up
+from aerolog.cluster.module.log_publisher import offer_soon
 from aerolog.cluster.protocol import (
     NULL_VALUE,
     AdminRequestType,
@@ -16,8 +18,6 @@ from aerolog.cluster.protocol import (
     NewLeaderEvent,
     SessionEvent,
 )
-from aerolog.transport.client.status import OfferStatus
-from aerolog.transport.errors import RegistrationError
 
 if TYPE_CHECKING:
     from aerolog.cluster.protocol import Message
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.client.publication import Publication
     from aerolog.transport.client.registration import RegistrationFuture
-
-_ATTEMPTS = 3
 
 
 class SessionState(Enum):
@@ -119,16 +117,12 @@ class Session:
 
     def disconnect(self) -> None:
         """Close the publication to the client."""
-        if self._adding is not None:
-            adding, self._adding = self._adding, None
-            if not adding.cancel():
-                try:
-                    self._publication = adding.result(0)
-                except RegistrationError:
-                    return
-        if self._publication is not None:
-            self._publication.close()
-            self._publication = None
+        adding, self._adding = self._adding, None
+        if adding is not None:
+            give_up(adding)
+        publication, self._publication = self._publication, None
+        if publication is not None:
+            publication.close()
 
     def send(self, message: Message) -> bool:
         """Send the client a message; returns whether it could be sent."""
@@ -137,15 +131,7 @@ class Session:
     def send_bytes(self, data: bytes) -> bool:
         """Send the client an encoded message; returns whether it could be sent."""
         publication = self._publication
-        if publication is None:
-            return False
-        for _ in range(_ATTEMPTS):
-            result = publication.offer(data)
-            if result > 0:
-                return True
-            if result != OfferStatus.ADMIN_ACTION:
-                break
-        return False
+        return publication is not None and offer_soon(publication, lambda: data) > 0
 
     # -- what the client is told -----------------------------------------------------------------
 

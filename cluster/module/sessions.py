@@ -145,17 +145,11 @@ class Sessions:
                     self._context.clock.now_epoch_ms(),
                 )
 
-    def on_close_request(self, session_id: int) -> None:
-        """Close a session whose client leaves."""
+    def ask_close(self, session_id: int, reason: CloseReason) -> None:
+        """Have an open session closed, as its client or a service asks."""
         session = self.open.get(session_id)
         if session is not None and session.close_reason is CloseReason.NULL:
-            session.close_reason = CloseReason.CLIENT_ACTION
-
-    def close_by_service(self, session_id: int) -> None:
-        """Close a session as a service asks."""
-        session = self.open.get(session_id)
-        if session is not None and session.close_reason is CloseReason.NULL:
-            session.close_reason = CloseReason.SERVICE_ACTION
+            session.close_reason = reason
 
     def on_admin_request(self, request: AdminRequest, snapshot: Callable[[], str]) -> None:
         """Answer an operator's request, or note that it waits for the snapshot.

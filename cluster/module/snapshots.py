@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.client.added_stream import added
 from aerolog.archive.client.recording_position import find_by_session
 from aerolog.archive.protocol import SourceLocation
 from aerolog.cluster.errors import ClusterError
@@ -13,8 +14,6 @@ from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from concurrent.futures import Future
-    from typing import TypeVar
 
     from aerolog.archive.client.aeron_archive import SteppedArchive
     from aerolog.archive.client.caller import Steps
@@ -22,16 +21,7 @@ if TYPE_CHECKING:
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.publication import ExclusivePublication
 
-    T = TypeVar("T")
-
 _POLL_LIMIT: Final = 10
-
-
-def added(adding: Future[T]) -> Steps[T]:
-    """Wait until the driver has added what was asked for."""
-    while not adding.done():
-        yield 0
-    return adding.result(0)
 
 
 def offered(publication: ExclusivePublication, data: bytes) -> Steps[int]:
