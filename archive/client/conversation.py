@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from aerolog.archive.client.added_stream import added
 from aerolog.archive.client.connection import ArchiveConnection
+from aerolog.archive.client.request import ask_position
 from aerolog.archive.client.session_connection import connected
 from aerolog.transport.errors import AerologError, ResourceClosedError
 from aerolog.transport.time_units import NS_PER_S
@@ -181,6 +182,10 @@ class Conversation:
     def ask(self, request: Request[T], on_sent: Callable[[], object] | None = None) -> Steps[T]:
         """Send a request and wait for its answer."""
         return (yield from self.answer(self.begin(request), on_sent))
+
+    def ask_position(self, what: str, recording_id: int) -> Steps[int | None]:
+        """Ask for a position of a recording with the query that ``what`` names."""
+        return self.ask(ask_position(what, recording_id))
 
     def tell(self, request: Request[T]) -> None:
         """Send a request whose answer nobody waits for, if it can be sent now."""

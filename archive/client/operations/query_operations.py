@@ -119,22 +119,22 @@ class QueryOperations(ArchiveClientBase):
     @operation
     def start_position(self, recording_id: int) -> Steps[int | None]:
         """The position at which a recording begins."""
-        return self.conversation.ask(request.ask_position("start position", recording_id))
+        return self.conversation.ask_position("start position", recording_id)
 
     @operation
     def stop_position(self, recording_id: int) -> Steps[int | None]:
         """The position at which a recording stopped, None while it is active."""
-        return self.conversation.ask(request.ask_position("stop position", recording_id))
+        return self.conversation.ask_position("stop position", recording_id)
 
     @operation
     def recording_position(self, recording_id: int) -> Steps[int | None]:
         """The position that an active recording has reached, None when it is not active."""
-        return self.conversation.ask(request.ask_position("recording position", recording_id))
+        return self.conversation.ask_position("recording position", recording_id)
 
     @operation
     def max_recorded_position(self, recording_id: int) -> Steps[int | None]:
         """The position that an active recording has reached, or at which a stopped one ended."""
-        return self.conversation.ask(request.ask_position("max recorded position", recording_id))
+        return self.conversation.ask_position("max recorded position", recording_id)
 
     @operation
     def query_archive_id(self) -> Steps[int]:

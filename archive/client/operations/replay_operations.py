@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import request
@@ -148,14 +147,13 @@ class ReplayOperations(ArchiveClientBase):
             AeronTimeoutError: the replay stalled, or another client ended it.
         """
         begin, end = start, stop
-        ask_position = partial(request.ask_position, recording_id=recording_id)
+        conversation = self.conversation
         if begin is None:
-            begin = yield from self.conversation.ask(ask_position("start position"))
+            begin = yield from conversation.ask_position("start position", recording_id)
         if end is None:
-            end = yield from self.conversation.ask(ask_position("max recorded position"))
+            end = yield from conversation.ask_position("max recorded position", recording_id)
         if begin is None or end is None or begin >= end:
             return
-        conversation = self.conversation
         params = ReplayParams(recording_id, begin, end - begin)
         replay = ArchiveReplay(conversation, params, stream_id=stream_id)
         with (yield from replay.open()) as subscription:

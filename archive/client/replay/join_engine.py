@@ -289,8 +289,9 @@ class JoinEngine:
             The live image, None when the replay was over before.
         """
         while True:
-            call = request.ask_position("max recorded position", recording.recording_id)
-            reached = yield from self.link.ask(call)
+            reached = yield from self.link.ask_position(
+                "max recorded position", recording.recording_id
+            )
             near = (replay.position if reached is None else reached) - replay.term_length // 4
             if replay.position >= near:
                 break

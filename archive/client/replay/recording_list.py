@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from aerolog.archive.client import request
 from aerolog.archive.client.client_base import ArchiveClientBase
 from aerolog.archive.client.replay.recording_times import (
     RecordingTimes,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from aerolog.archive.client.conversation import Conversation
     from aerolog.archive.client.replay.replay_source import Patience, ReplaySource
     from aerolog.archive.client.replay.time_range import Wanted
+    from aerolog.archive.format.archive_folder import Recording
     from aerolog.transport.concurrent.clock import Clock
 
     Origin = ArchiveClientBase | ArchiveFolder | str | Path
@@ -195,14 +195,17 @@ def _end_of_all(recordings: RecordingList) -> Steps[int]:
         if isinstance(origin, ArchiveFolder):
             recording = origin.recording(recording_id)
             with TimeIndex.of(recording) as index:
-                at_end = index.time_at(recording.end_position)
-                ends.append(recordings.clock.now_epoch_ns() if recording.is_live else at_end)
+                ends.append(_end_in_folder(recording, index, recordings.clock))
             continue
         descriptor = yield from describe(origin, recording_id)
-        live = yield from origin.ask(request.ask_position("recording position", recording_id))
+        live = yield from origin.ask_position("recording position", recording_id)
         stop = descriptor.stop_position
         ends.append((yield from find_end(origin, descriptor, stop, is_live=live is not None)))
     return max(ends)
+
+
+def _end_in_folder(recording: Recording, index: TimeIndex, clock: Clock) -> int:
+    return clock.now_epoch_ns() if recording.is_live else index.time_at(recording.end_position)
 
 
 def _of_folder(
@@ -214,8 +217,7 @@ def _of_folder(
     index = TimeIndex.of(recording)
     try:
         if wanted.last_ns is not None:
-            at_end = index.time_at(recording.end_position)
-            wanted = wanted.before(clock.now_epoch_ns() if recording.is_live else at_end)
+            wanted = wanted.before(_end_in_folder(recording, index, clock))
         bounds = bounds_of(index, wanted)
         part = TimedRange.of(recording.descriptor, wanted, recording.end_position, bounds)
         return OpenRecording.of(FolderSource(recording, index, part), index)

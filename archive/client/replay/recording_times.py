@@ -75,8 +75,8 @@ def find_range(conversation: Conversation, recording_id: int, wanted: Wanted) ->
         ConfigurationError: a position outside the recording.
     """
     descriptor = yield from describe(conversation, recording_id)
-    found = yield from conversation.ask(request.ask_position("max recorded position", recording_id))
-    live = yield from conversation.ask(request.ask_position("recording position", recording_id))
+    found = yield from conversation.ask_position("max recorded position", recording_id)
+    live = yield from conversation.ask_position("recording position", recording_id)
     recorded = descriptor.start_position if found is None else found
     if wanted.last_ns is not None:
         end_ns = yield from find_end(conversation, descriptor, recorded, is_live=live is not None)
@@ -196,8 +196,8 @@ class RecordingTimes:
         now_ns = self._asked_ns = self._clock.now_ns()
         recorded = end
         if recorded is None:
-            recorded = yield from self._conversation.ask(
-                request.ask_position("max recorded position", self._descriptor.recording_id)
+            recorded = yield from self._conversation.ask_position(
+                "max recorded position", self._descriptor.recording_id
             )
         until = begin if recorded is None else max(begin, min(begin + self._length, recorded))
         self._length = min(2 * self._length, LAST_FETCH)

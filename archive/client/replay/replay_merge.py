@@ -289,9 +289,7 @@ class ReplayMerge(JoinedStream):
         """Until it is known how far the recording is; asked less and less often."""
         pause_ns = _FIRST_PAUSE_NS
         while True:
-            position = yield from self._conversation.ask(
-                request.ask_position(_HOW_FAR, self.recording_id)
-            )
+            position = yield from self._conversation.ask_position(_HOW_FAR, self.recording_id)
             if position is not None:
                 self._next_target = position
                 return
@@ -328,9 +326,7 @@ class ReplayMerge(JoinedStream):
         """Add the live stream when it is near; whether it has taken over."""
         image = self._image
         assert image is not None
-        target = yield from self._conversation.ask(
-            request.ask_position(_HOW_FAR, self.recording_id)
-        )
+        target = yield from self._conversation.ask_position(_HOW_FAR, self.recording_id)
         if target is not None:
             self._next_target = max(target, self._next_target)
         if image.closed:

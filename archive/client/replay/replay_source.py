@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.client import request
 from aerolog.archive.client.replay.archive_replay import ArchiveReplay, ReplayParams, replay_length
 from aerolog.archive.client.replay.image_input import ImageInput
 from aerolog.archive.client.replay.merge import CONTROL
@@ -410,7 +409,7 @@ class ArchiveSource(ReplaySource):
         return False
 
     def _ask_position(self, what: str) -> Steps[int | None]:
-        return self._conversation.ask(request.ask_position(what, self.recording_id))
+        return self._conversation.ask_position(what, self.recording_id)
 
     def _check(self, waited_ns: int) -> None:
         session = self._conversation.usable()

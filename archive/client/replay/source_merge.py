@@ -99,13 +99,7 @@ class SourceMerge:
         *,
         reuse: bool = True,
     ) -> Parts[MergedBatch]:
-        """Batches as they come, and how much was done where there are none.
-
-        Args:
-            rows_max: rows in a batch at most.
-            payload_capacity: bytes of payload in a batch at most, but for a longer single message.
-            reuse: fill the same memory again: a batch is valid until the next one is asked for.
-        """
+        """Batches as they come; the arguments are those of `MergedReplay.batches`."""
         yield from self.begin()
         batch = MergedBatch(rows_max, payload_capacity)
         waits = _Waits(self.recordings.clock)
@@ -136,13 +130,7 @@ class SourceMerge:
                 batch = MergedBatch(rows_max, max(self._merge.needed, payload_capacity))
 
     def parts(self, rows_max: int = PART_ROWS) -> Iterator[int | list[TimedMessage]]:
-        """Lists of messages, or how much was done where there are none now; never waits.
-
-        It is for callers that wait themselves, such as a paced replay.
-
-        Args:
-            rows_max: messages in a list at most.
-        """
+        """Lists of messages, or how much was done where there are none now; never waits."""
         batches = self.batches(rows_max)
         try:
             while True:
