@@ -12,6 +12,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Self
 
 from aerolog.transport.client.aeron import Aeron
+from aerolog.transport.client.backoff import Deadline
 from aerolog.transport.client.send_retry import NotConnected, is_worth_waiting, raise_timeout
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import (
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from aerolog.transport.client.client_conductor import ClientConductor
     from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.client.client_events import Event
     from aerolog.transport.client.destination import Destination
@@ -72,16 +74,16 @@ async def _add_destination(
 
 
 async def _until(
+    conductor: ClientConductor,
     condition: Callable[[], bool],
     timeout: float | None,
-    what: Callable[[], str],
-    monotonic: Callable[[], float],
+    missing: Callable[[], str],
 ) -> None:
-    deadline = None if timeout is None else monotonic() + timeout
+    deadline = Deadline(conductor, timeout)
     backoff = _AsyncBackoff()
     while not condition():
-        if deadline is not None and monotonic() >= deadline:
-            raise AeronTimeoutError(f"{what()} within {timeout} s")
+        if deadline.is_over:
+            raise AeronTimeoutError(f"{missing()} within {timeout} s")
         await backoff.wait(0)
 
 
@@ -100,10 +102,10 @@ class AsyncPublication(AsyncResource):
         """
         publication = self.publication
         await _until(
+            publication.conductor,
             lambda: publication.is_connected or publication.closed,
             timeout,
             lambda: f"no subscriber of {publication!r}",
-            publication.conductor.monotonic,
         )
         if publication.closed:
             raise PublicationClosedError(f"{publication!r} is closed")
@@ -118,13 +120,12 @@ class AsyncPublication(AsyncResource):
     ) -> int | OfferStatus:
         """Publish one message, waiting until there is room; as ``Publication.send``."""
         publication = self.publication
-        monotonic = publication.conductor.monotonic
-        deadline = None if timeout is None else monotonic() + timeout
+        deadline = Deadline(publication.conductor, timeout)
         backoff = _AsyncBackoff()
         while (result := publication.offer(data)) <= 0:
             if not is_worth_waiting(publication, result, on_not_connected):
                 return result
-            if deadline is not None and monotonic() >= deadline:
+            if deadline.is_over:
                 raise_timeout(publication, result, timeout)
             await backoff.wait(1 if result == OfferStatus.ADMIN_ACTION else 0)
         return result
@@ -159,10 +160,10 @@ class AsyncSubscription(AsyncResource):
         """
         subscription = self.subscription
         await _until(
+            subscription.conductor,
             lambda: subscription.is_connected or subscription.closed,
             timeout,
             lambda: f"no publisher of {subscription!r}",
-            subscription.conductor.monotonic,
         )
         if subscription.closed:
             raise ResourceClosedError(f"{subscription!r} is closed")
@@ -221,10 +222,10 @@ class AsyncResponseClient:
             AeronTimeoutError: if the server did not connect in time.
         """
         await _until(
+            self.client.subscription.conductor,
             lambda: self.client.is_connected,
             timeout,
             lambda: "no server",
-            self.client.subscription.conductor.monotonic,
         )
         return self
 
@@ -240,8 +241,7 @@ class AsyncResponseClient:
             return await self._exchange(data, timeout)
 
     async def _exchange(self, data: Buffer, timeout: float | None) -> bytes:
-        monotonic = self.client.subscription.conductor.monotonic
-        deadline = None if timeout is None else monotonic() + timeout
+        deadline = Deadline(self.client.subscription.conductor, timeout)
         backoff = _AsyncBackoff()
         wanted: int | None = None
         while not self.client.subscription.closed:
@@ -252,7 +252,7 @@ class AsyncResponseClient:
                 self._waiting[response[0]] = response[1]
             if wanted is not None and wanted in self._waiting:
                 return self._waiting.pop(wanted)
-            if deadline is not None and monotonic() >= deadline:
+            if deadline.is_over:
                 raise AeronTimeoutError(f"no response within {timeout} s")
             await backoff.wait(0 if response is None else 1)
         raise ResourceClosedError("the response client is closed")

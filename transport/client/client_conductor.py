@@ -13,6 +13,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from aerolog.transport.client import liveness
+from aerolog.transport.client.backoff import Deadline
 from aerolog.transport.client.client_events import ClientClosed, ErrorRaised, Event, EventStream
 from aerolog.transport.client.driver_listener import DriverListener
 from aerolog.transport.client.log_table import LogTable
@@ -20,6 +21,7 @@ from aerolog.transport.client.options import LOG, log_change
 from aerolog.transport.client.registration import Pending, RegistrationFuture, ResourceKind
 from aerolog.transport.errors import (
     AerologError,
+    AeronTimeoutError,
     BroadcastLappedError,
     ClientTimeoutError,
     ConductorServiceTimeoutError,
@@ -235,11 +237,30 @@ class ClientConductor:
         if future.is_settled():
             return
         self.ensure_usable()
-        deadline = None if timeout is None else self.monotonic() + timeout
+        deadline = Deadline(self, timeout)
         while not future.is_settled():
             self.await_work(_WAIT_SLICE_NS)
-            if deadline is not None and self.monotonic() > deadline and not future.is_settled():
+            if deadline.is_over and not future.is_settled():
                 raise TimeoutError(f"no answer to command {future.registration_id} in {timeout} s")
+
+    def await_condition(
+        self, is_met: Callable[[], bool], timeout: float | None, missing: Callable[[], str]
+    ) -> None:
+        """Do the client's work until a condition is met.
+
+        Args:
+            is_met: called before each wait of at most a millisecond.
+            timeout: seconds; None waits for ever.
+            missing: says what there is not, for the error.
+
+        Raises:
+            AeronTimeoutError: it was not met in time.
+        """
+        deadline = Deadline(self, timeout)
+        while not is_met():
+            if deadline.is_over:
+                raise AeronTimeoutError(f"{missing()} within {timeout} s")
+            self.await_work(_WAIT_SLICE_NS)
 
     def monotonic(self) -> float:
         """Seconds of the client's clock, for deadlines."""
@@ -431,7 +452,7 @@ class ClientConductor:
             subscription.force_close()
         for counter in list(self.own_counters.values()):
             counter.force_close()
-            self.counter_gone(counter.registration_id, counter.counter_id)
+            self._listener.counter_gone(counter.registration_id, counter.counter_id)
         self.publications.clear()
         self.subscriptions.clear()
         self.own_counters.clear()
@@ -473,10 +494,6 @@ class ClientConductor:
         for image in subscription.take_images():
             self.logs.release(image.correlation_id)
             self._listener.image_gone(subscription, image)
-
-    def counter_gone(self, registration_id: int, counter_id: int) -> None:
-        """Tell the handlers that a counter is gone."""
-        self._listener.counter_gone(registration_id, counter_id)
 
     def close_publication(self, publication: BasePublication, revoke: bool) -> None:
         """Close one publication object; the driver counts the others."""

@@ -296,13 +296,7 @@ cdef class Image(BatchSource):
             ConcurrentUseError: another thread polls this image.
             Exception: the handler's own; its message counts as taken, what follows does not.
         """
-        cdef int32_t most = fragment_limit(limit)
-        cdef int64_t limit_position = _limit_position(until)
-        self.enter()
-        try:
-            return self.poll_handler(handler, False, most, limit_position, assemble)
-        finally:
-            self.busy = 0
+        return _poll(self, handler, False, limit, until, assemble)
 
     def poll_controlled(self, handler, limit=10, *, assemble=True, until=None):
         """As ``poll``, with a handler that steers it.
@@ -314,13 +308,7 @@ cdef class Image(BatchSource):
             assemble: as for ``poll``.
             until: as for ``poll``.
         """
-        cdef int32_t most = fragment_limit(limit)
-        cdef int64_t limit_position = _limit_position(until)
-        self.enter()
-        try:
-            return self.poll_handler(handler, True, most, limit_position, assemble)
-        finally:
-            self.busy = 0
+        return _poll(self, handler, True, limit, until, assemble)
 
     def poll_messages(self, limit=10, *, assemble=True, until=None):
         """Take at most ``limit`` messages, copied, as a list."""
@@ -397,11 +385,7 @@ cdef class Image(BatchSource):
         Returns:
             Bytes taken.
         """
-        self.enter()
-        try:
-            return self.poll_one_block(handler, length, False)
-        finally:
-            self.busy = 0
+        return _poll_block(self, handler, length, False)
 
     def poll_raw(self, handler, length):
         """Like ``poll_block``, for callers that send bytes of the log file (``os.sendfile``).
@@ -412,11 +396,7 @@ cdef class Image(BatchSource):
                 belongs to the image: do not close it, and do not use it after the image is gone.
             length: as for ``poll_block``.
         """
-        self.enter()
-        try:
-            return self.poll_one_block(handler, length, True)
-        finally:
-            self.busy = 0
+        return _poll_block(self, handler, length, True)
 
     # -- state -----------------------------------------------------------------------------------
 
@@ -567,6 +547,26 @@ cdef class Image(BatchSource):
 
     def __reduce__(self):
         raise TypeError("Image belongs to this process: it cannot be pickled")
+
+
+cdef int32_t _poll(
+    Image image, object handler, bint controlled, object limit, object until, bint assemble
+) except -1:
+    cdef int32_t most = fragment_limit(limit)
+    cdef int64_t limit_position = _limit_position(until)
+    image.enter()
+    try:
+        return image.poll_handler(handler, controlled, most, limit_position, assemble)
+    finally:
+        image.busy = 0
+
+
+cdef int64_t _poll_block(Image image, object handler, int64_t length, bint raw) except -1:
+    image.enter()
+    try:
+        return image.poll_one_block(handler, length, raw)
+    finally:
+        image.busy = 0
 
 
 cdef int64_t _start_of(const fragment_t* fragment) noexcept:

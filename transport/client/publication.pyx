@@ -44,7 +44,6 @@ from aerolog.transport.client.options import log_change
 from aerolog.transport.client.send_retry import raise_closed, send_waiting
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import (
-    AeronTimeoutError,
     ConcurrentUseError,
     MessageFormatError,
     MessageTooLargeError,
@@ -422,13 +421,11 @@ cdef class BasePublication:
             AeronTimeoutError: no subscriber connected in time.
             PublicationClosedError: it was closed.
         """
-        deadline = None if timeout is None else self.conductor.monotonic() + timeout
-        while not self.is_connected or (writable and self.available_window <= 0):
-            if self._closed:
-                raise_closed(self)
-            if deadline is not None and self.conductor.monotonic() >= deadline:
-                raise AeronTimeoutError(f"no subscriber of {self!r} within {timeout} s")
-            self.conductor.await_work(1_000_000)
+        def is_there():
+            self._raise_closed()
+            return self.is_connected and (not writable or self.available_window > 0)
+
+        self.conductor.await_condition(is_there, timeout, lambda: f"no subscriber of {self!r}")
         log_change(self.conductor.client_id, "connected", self)
         return self
 

@@ -12,7 +12,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from aerolog.transport.client.backoff import Backoff, waiter
+from aerolog.transport.client.backoff import Backoff, Deadline, waiter
 from aerolog.transport.errors import (
     AeronTimeoutError,
     BackPressuredError,
@@ -226,14 +226,9 @@ class ResponseClient(Resource):
         Raises:
             AeronTimeoutError: it was not there in time.
         """
-        start = self._aeron.conductor.monotonic()
+        deadline = Deadline(self._aeron.conductor, timeout)
         self.publication.wait_connected(timeout)
-        rest = (
-            None
-            if timeout is None
-            else max(0.0, timeout - (self._aeron.conductor.monotonic() - start))
-        )
-        self.subscription.wait_connected(rest)
+        self.subscription.wait_connected(deadline.rest)
         return self
 
     def send_request(self, data: Any, *, timeout: float | None = 10.0) -> int:
@@ -242,10 +237,10 @@ class ResponseClient(Resource):
         Raises:
             BackPressuredError: the server made no room in time.
         """
-        deadline = None if timeout is None else self._aeron.conductor.monotonic() + timeout
+        deadline = Deadline(self._aeron.conductor, timeout)
         wait = Backoff(self._aeron.conductor)
         while (request_id := self.try_request(data)) is None:
-            if deadline is not None and self._aeron.conductor.monotonic() >= deadline:
+            if deadline.is_over:
                 raise BackPressuredError(f"no room for a request within {timeout} s")
             wait(0)
         return request_id
@@ -283,14 +278,14 @@ class ResponseClient(Resource):
             AeronTimeoutError: no response in time.
             ResourceClosedError: the client was closed.
         """
-        deadline = None if timeout is None else self._aeron.conductor.monotonic() + timeout
+        deadline = Deadline(self._aeron.conductor, timeout)
         wanted = self.send_request(data, timeout=timeout)
         wait = Backoff(self._aeron.conductor)
         while not self.subscription.closed:
             response = self.poll_response()
             if response is not None and response[0] == wanted:
                 return response[1]
-            if deadline is not None and self._aeron.conductor.monotonic() >= deadline:
+            if deadline.is_over:
                 raise AeronTimeoutError(f"no response within {timeout} s")
             wait(0 if response is None else 1)
         raise ResourceClosedError("the response client is closed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from aerolog.transport.client.backoff import waiter
+from aerolog.transport.client.backoff import Deadline, waiter
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import (
     BackPressuredError,
@@ -84,14 +84,13 @@ def send_waiting(
     reserved_value: Any,
 ) -> int | OfferStatus:
     """Continue ``BasePublication.send`` with a message that was refused with ``result``."""
-    monotonic = publication.conductor.monotonic
-    deadline = None if timeout is None else monotonic() + timeout
+    deadline = Deadline(publication.conductor, timeout)
     wait = waiter(publication.conductor, idle)
     while result <= 0:
         if not is_worth_waiting(publication, result, on_not_connected):
             return result
         if result != OfferStatus.ADMIN_ACTION:
-            if deadline is not None and monotonic() >= deadline:
+            if deadline.is_over:
                 raise_timeout(publication, result, timeout)
             wait(0)
         result = publication.offer(data, reserved_value=reserved_value)

@@ -11,7 +11,7 @@ from aerolog.transport.client.batch_source cimport BatchSource
 from aerolog.transport.client.channel_counters import channel_status, local_addresses, resolve_port
 from aerolog.transport.client.destination import Destination
 from aerolog.transport.client.backoff import waiter
-from aerolog.transport.errors import AeronTimeoutError, ConcurrentUseError, ResourceClosedError
+from aerolog.transport.errors import ConcurrentUseError, ResourceClosedError
 
 
 cdef enum _Form:
@@ -329,12 +329,11 @@ cdef class Subscription(BatchSource):
             AeronTimeoutError: none came in time.
             ResourceClosedError: it was closed.
         """
-        deadline = None if timeout is None else self.conductor.monotonic() + timeout
-        while not self.is_connected:
+        def is_there():
             self._raise_closed()
-            if deadline is not None and self.conductor.monotonic() >= deadline:
-                raise AeronTimeoutError(f"no publisher of {self!r} within {timeout} s")
-            self.conductor.await_work(1_000_000)
+            return self.is_connected
+
+        self.conductor.await_condition(is_there, timeout, lambda: f"no publisher of {self!r}")
         return self
 
     def _raise_closed(self):
