@@ -151,14 +151,12 @@ class Destination:
             return
         self.removed = True
         own, conductor = self.registration_id, self._conductor
-        future = conductor.submit(
-            ResourceKind.DESTINATION, lambda i: self._remove(i, own), _nothing
-        )
-        try:
-            if wait:
-                conductor.await_answer(future, timeout)
-        finally:
-            del future  # as in ``RegistrationFuture.result``
+        if wait:
+            conductor.call(
+                ResourceKind.DESTINATION, lambda i: self._remove(i, own), _nothing, timeout
+            )
+        else:
+            conductor.submit(ResourceKind.DESTINATION, lambda i: self._remove(i, own), _nothing)
 
     def __enter__(self) -> Self:
         return self

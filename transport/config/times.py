@@ -9,24 +9,16 @@ from typing import Final
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.time_units import NS_PER_MS, NS_PER_S, NS_PER_US
+from aerolog.transport.time_units import NS_PER_S, UNITS_NS
 
 _UNIX_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _EPOCH: Final = re.compile(r"([+-]?[0-9]{1,19})(?:\.([0-9]{1,9}))?(s|ms|us|ns)?", re.ASCII)
 _FRACTION_DIGITS_MAX: Final = 9
-_UNITS_NS: Final = {"s": NS_PER_S, "ms": NS_PER_MS, "us": NS_PER_US, "ns": 1}
 #: A number without a unit has the first of these units in which it lies before the year 5138.
 _MAGNITUDES: Final = ((10**11, "s"), (10**14, "ms"), (10**17, "us"))
 #: A smaller number with a unit means how long ago, since no recording is older than 1973.
 _EPOCH_FROM_NS: Final = 10**8 * NS_PER_S
-_SPANS_NS: Final = {
-    **_UNITS_NS,
-    "m": 60 * NS_PER_S,
-    "h": 3600 * NS_PER_S,
-    "d": 86_400 * NS_PER_S,
-    "w": 7 * 86_400 * NS_PER_S,
-}
 _SPAN: Final = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?(ms|us|ns|s|m|h|d|w)", re.ASCII)
 _RELATIVE: Final = re.compile(r"(now)?\s*([+-])?\s*((?:[0-9.]+[a-z]+)+)", re.ASCII)
 _DAYS: Final = {"today": 0, "yesterday": -1, "tomorrow": 1}
@@ -112,7 +104,7 @@ def _from_epoch(text: str) -> int | None:
     unit_name = suffix
     if unit_name is None:
         unit_name = next((unit for limit, unit in _MAGNITUDES if abs(number) < limit), "ns")
-    unit = _UNITS_NS[unit_name]
+    unit = UNITS_NS[unit_name]
     part = int(fraction) * unit // 10 ** len(fraction) if fraction else 0
     value = number * unit + (-part if whole.startswith("-") else part)
     if suffix is not None and abs(value) < _EPOCH_FROM_NS:
@@ -135,8 +127,8 @@ def _from_relative(text: str, now_ns: int) -> int | None:
     total = 0
     for span in found:
         whole, fraction, unit = span.groups()
-        total += int(whole) * _SPANS_NS[unit]
-        total += int(fraction) * _SPANS_NS[unit] // 10 ** len(fraction) if fraction else 0
+        total += int(whole) * UNITS_NS[unit]
+        total += int(fraction) * UNITS_NS[unit] // 10 ** len(fraction) if fraction else 0
     return now_ns + total if sign == "+" else now_ns - total
 
 

@@ -12,7 +12,7 @@ import re
 from datetime import timedelta
 
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.time_units import NS_PER_MS, NS_PER_S, NS_PER_US
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S, NS_PER_US, UNITS_NS
 
 INT32_MIN = -(1 << 31)
 INT32_MAX = (1 << 31) - 1
@@ -25,13 +25,6 @@ NUMBER_FORMAT = "java.lang.NumberFormatException"
 ASCII_NUMBER_FORMAT = "org.agrona.AsciiNumberFormatException"
 
 _SIZE_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_DURATION_UNITS_NS = {"n": 1, "u": NS_PER_US, "m": NS_PER_MS}
-_LONG_UNITS_NS = {
-    "m": 60 * NS_PER_S,
-    "min": 60 * NS_PER_S,
-    "h": 3_600 * NS_PER_S,
-    "d": 86_400 * NS_PER_S,
-}
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 #: More digits of a fraction than a day has nanoseconds change nothing.
 _FRACTION_DIGITS = 18
@@ -82,7 +75,7 @@ def parse_duration_ns(name: str, text: str) -> int:
     if len(text) < 3:
         raise wrong
     number = _parse_digits(name, text, text[:-2], form)  # before the unit, as in the reference
-    unit = _DURATION_UNITS_NS.get(text[-2].lower())
+    unit = UNITS_NS.get(text[-2:].lower())
     if unit is None:
         raise wrong
     return min(number * unit, INT64_MAX)
@@ -98,8 +91,7 @@ def parse_long_duration_ns(name: str, text: str) -> int:
         raise ConfigurationError(
             f"{name}: {text!r} is not a duration: a number and one of ns, us, ms, s, m, h, d"
         )
-    number, suffix = match.group(1), match.group(2).lower()
-    unit = _LONG_UNITS_NS.get(suffix) or _DURATION_UNITS_NS.get(suffix[:-1], NS_PER_S)
+    number, unit = match.group(1), UNITS_NS[match.group(2).lower()]
     whole, _, fraction = number.partition(".")
     whole, fraction = whole.lstrip("0"), fraction[:_FRACTION_DIGITS]
     # Python refuses int() of a very long digit string, so the length is checked first.
