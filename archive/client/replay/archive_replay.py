@@ -221,7 +221,7 @@ class ArchiveReplay(Resource):
             options.default_replay_channel if channel is None else channel
         )
         self._stream_id = stream_id
-        self._go = _nothing if go is None else go
+        self._go = go or (lambda _: None)
         self._handlers = handlers or {"on_image": self.images.append}
 
     @property
@@ -370,6 +370,3 @@ class ArchiveReplay(Resource):
         subscription, self.subscription = self.subscription, None
         if subscription is not None and not subscription.closed:
             subscription.close()
-
-
-def _nothing(_: State) -> None: ...

@@ -239,9 +239,6 @@ def _publish(
             yield 0
 
 
-def _nothing(_: int) -> None: ...
-
-
 class MergedReplay(_MergedReplayBase, WaitingForm):
     """Recordings merged in time order: an iterable of timed messages and a context manager.
 
@@ -255,7 +252,7 @@ class MergedReplay(_MergedReplayBase, WaitingForm):
 
     def _set_caller(self) -> None:
         first = next(iter(self._recordings.archives), None)
-        idle = first.caller.idle if isinstance(first, AeronArchive) else _nothing
+        idle = first.caller.idle if isinstance(first, AeronArchive) else lambda _: None
         self.caller = WaitingCaller(self._recordings.turn, idle, self._recordings)
 
     def messages(self) -> Iterator[TimedMessage]:

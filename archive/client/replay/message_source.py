@@ -66,7 +66,7 @@ class MessageSource(ABC, Resource):
             idle: what is done between two polls, as in ``Subscription.messages``.
             limit: messages taken at a time.
         """
-        caller = WaitingCaller(_nothing, waiter(self.transport.conductor, idle))
+        caller = WaitingCaller(lambda: None, waiter(self.transport.conductor, idle))
         return caller.iterate(self.message_parts(timeout, limit))
 
     def __iter__(self) -> Iterator[Message]:
@@ -84,7 +84,7 @@ class AsyncMessages(AsyncResource, Generic[SourceT]):
 
     def messages(self, timeout: float | None = None, *, limit: int = 64) -> AsyncIterator[Message]:
         """As ``messages`` of the form that waits."""
-        return AwaitedCaller(_nothing).iterate(self._source.message_parts(timeout, limit))
+        return AwaitedCaller(lambda: None).iterate(self._source.message_parts(timeout, limit))
 
     def __aiter__(self) -> AsyncIterator[Message]:
         return self.messages()
@@ -92,6 +92,3 @@ class AsyncMessages(AsyncResource, Generic[SourceT]):
     async def close(self) -> None:
         """Close the source: no more messages are taken."""
         self._source.close()
-
-
-def _nothing() -> None: ...

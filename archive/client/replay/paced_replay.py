@@ -80,7 +80,7 @@ class _Wrapped(PaceControl, Generic[SourceT]):
         self._source = source
 
     def _turn(self) -> Callable[[], object]:
-        return getattr(self._source, "turn", _nothing)
+        return getattr(self._source, "turn", lambda: None)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._source!r}>"
@@ -288,7 +288,3 @@ def both(first: Callable[[], object], second: Callable[[], object] | None) -> Ca
         second()
 
     return call
-
-
-def _nothing() -> None:
-    """Do nothing: the turn of a source that needs none."""

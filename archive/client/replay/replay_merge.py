@@ -200,7 +200,7 @@ class ReplayMerge(JoinedStream):
                 self._check_progress()
         except AerologError as error:
             self._failure = error
-            self._go(ReplayMergeState.FAILED)
+            self._state = ReplayMergeState.FAILED
             raise
         return work
 
@@ -218,28 +218,25 @@ class ReplayMerge(JoinedStream):
 
     # -- steps -----------------------------------------------------------------------------------
 
-    def _go(self, state: ReplayMergeState) -> None:
-        self._state = state
-
     def _note_progress(self) -> None:
         self._progress_ns = self._clock.now_ns()
 
     def _run(self) -> Steps[None]:
         yield from self._await_destination()
-        self._go(ReplayMergeState.GET_RECORDING_POSITION)
+        self._state = ReplayMergeState.GET_RECORDING_POSITION
         self._check_recording(
             (yield from self._conversation.ask(request.list_recording(self.recording_id)))
         )
         yield from self._await_recorded()
         yield from self._start_replay()
         while True:
-            self._go(ReplayMergeState.CATCHUP)
+            self._state = ReplayMergeState.CATCHUP
             yield from self._catch_up()
-            self._go(ReplayMergeState.ATTEMPT_LIVE_JOIN)
+            self._state = ReplayMergeState.ATTEMPT_LIVE_JOIN
             if (yield from self._attempt_live_join()):
                 break
         self._replay.remove(wait=False)
-        self._go(ReplayMergeState.MERGED)
+        self._state = ReplayMergeState.MERGED
         yield from self._stop_replay()
 
     def _await_destination(self) -> Steps[None]:
@@ -299,7 +296,7 @@ class ReplayMerge(JoinedStream):
             pause_ns = min(2 * pause_ns, _LONGEST_PAUSE_NS)
 
     def _start_replay(self) -> Steps[None]:
-        self._go(ReplayMergeState.REPLAY)
+        self._state = ReplayMergeState.REPLAY
         yield from self._archive_replay.ask(self._replay_uri, self.subscription.stream_id)
         self._note_progress()
 
@@ -398,7 +395,7 @@ class ReplayMerge(JoinedStream):
         if self._state is ReplayMergeState.CLOSED:
             return
         merged = self.is_merged
-        self._go(ReplayMergeState.CLOSED)
+        self._state = ReplayMergeState.CLOSED
         self._steps.close()
         if self.archive.aeron.closed:
             return

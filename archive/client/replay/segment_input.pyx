@@ -111,11 +111,6 @@ cdef class SegmentInput(MergeInput):
         self._is_open = True
         self.status = SOURCE_CONTROL
 
-    def extend(self, int64_t end):
-        """Move the end of the range forward, as more has been recorded."""
-        if self._end < end <= self._term_length << 31:
-            self._end = end
-
     cdef int _stand(self, int status) noexcept nogil:
         self.status = SOURCE_READY if self.count > 0 else status
         return self.status
