@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Self
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.layout import MAX_I64
 from aerolog.archive.time_index.blocks import TimeBlocks, encode_blocks
+from aerolog.archive.time_index.index_file import blocks_of
 from aerolog.archive.time_index.layout import (
     BLOCK_LENGTH,
     SOURCE_CHANNEL,
@@ -152,9 +153,7 @@ class TimeIndex(Resource):
         if file is None or header is None:
             blocks = TimeBlocks(b"", descriptor.recording_id, 0)
         else:
-            blocks = TimeBlocks(
-                file, descriptor.recording_id, header.identity, first=header.first_block
-            )
+            blocks = blocks_of(file, header)
         tail = None
         if not descriptor.is_active:
             tail = (descriptor.stop_timestamp + 1) * NS_PER_MS

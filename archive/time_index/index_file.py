@@ -36,20 +36,36 @@ def begin_notes(
     descriptor: RecordingDescriptor,
     files: FileSystem,
     *,
+    position: int | None = None,
     time_offset: int = TIME_OF_CLOCK,
 ) -> TimeNotes:
-    """Begin the index of a new recording and return the notes that fill it.
+    """Begin the index of a recording and return the notes that fill it.
+
+    Readers of an index that is replaced keep its file.
 
     Args:
         archive_dir: the archive's folder.
         descriptor: the descriptor of the recording.
         files: the file system to use.
+        position: the position from which on is recorded; by default the recording's start.
         time_offset: the place of times in messages, see TimeNotes.
 
     Raises:
         OSError: the file cannot be made.
     """
-    return _begin(archive_dir, descriptor, files, descriptor.start_position, time_offset)
+    position = descriptor.start_position if position is None else position
+    path = index_path(archive_dir, descriptor.recording_id)
+    files.make_dirs(str(Path(path).parent))
+    if files.exists(path):
+        files.remove(path)
+    header = IndexHeader.of(descriptor, source=source_of(time_offset))
+    file = files.open_data_file(path, writable=True, create=True, exclusive=True)
+    try:
+        file.write_at(header.encode_block(), 0)
+        return TimeNotes(file, blocks_of(file, header), position, time_offset=time_offset)
+    except BaseException:
+        file.close()
+        raise
 
 
 def resume_notes(
@@ -77,16 +93,18 @@ def resume_notes(
     try:
         file = files.open_data_file(index_path(archive_dir, before.recording_id), writable=True)
     except FileNotFoundError:
-        return _begin(archive_dir, after, files, position, time_offset)
+        return begin_notes(archive_dir, after, files, position=position, time_offset=time_offset)
     try:
         try:
             header = IndexHeader.decode(file.read_at(BLOCK_LENGTH, 0))
         except FileFormatError:
             header = None
-        source = _source_of(time_offset)
+        source = source_of(time_offset)
         if header is None or header.why_foreign(before) is not None or header.source != source:
             file.close()
-            return _begin(archive_dir, after, files, position, time_offset)
+            return begin_notes(
+                archive_dir, after, files, position=position, time_offset=time_offset
+            )
         header = header.with_changes(
             control_session_id=after.control_session_id, correlation_id=after.correlation_id
         )
@@ -98,30 +116,9 @@ def resume_notes(
     return notes
 
 
-def _source_of(time_offset: int) -> str:
+def source_of(time_offset: int) -> str:
+    """The origin of times, as an index's header names it."""
     return SOURCE_CLOCK if time_offset == TIME_OF_CLOCK else SOURCE_CHANNEL
-
-
-def _begin(
-    archive_dir: str,
-    descriptor: RecordingDescriptor,
-    files: FileSystem,
-    position: int,
-    time_offset: int,
-) -> TimeNotes:
-    """Replace the index file by a new one; readers of the old file keep it."""
-    path = index_path(archive_dir, descriptor.recording_id)
-    files.make_dirs(str(Path(path).parent))
-    if files.exists(path):
-        files.remove(path)
-    header = IndexHeader.of(descriptor, source=_source_of(time_offset))
-    file = files.open_data_file(path, writable=True, create=True, exclusive=True)
-    try:
-        file.write_at(header.encode_block(), 0)
-        return TimeNotes(file, blocks_of(file, header), position, time_offset=time_offset)
-    except BaseException:
-        file.close()
-        raise
 
 
 def blocks_of(file: DataFile, header: IndexHeader) -> TimeBlocks:
@@ -190,7 +187,7 @@ def remove_orphans(
     removed = []
     for name in files.list_dir(folder):
         stem = name.removesuffix(INDEX_SUFFIX)
-        if stem == name and not name.endswith(INDEX_SUFFIX + ".new"):
+        if stem == name and not name.endswith(INDEX_SUFFIX + _NEW_SUFFIX):
             continue
         if stem == name or (stem.isascii() and stem.isdigit() and not is_recording(int(stem))):
             files.remove(str(Path(folder) / name))

@@ -6,8 +6,8 @@ from array import array
 from typing import TYPE_CHECKING
 
 from aerolog.archive.time_index.index import TimeIndex
-from aerolog.archive.time_index.index_file import write_index
-from aerolog.archive.time_index.layout import SOURCE_CHANNEL, SOURCE_CLOCK, IndexHeader
+from aerolog.archive.time_index.index_file import source_of, write_index
+from aerolog.archive.time_index.layout import IndexHeader
 from aerolog.archive.time_index.notes import TIME_OF_CLOCK, TIME_OF_RESERVED
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 from aerolog.transport.time_units import NS_PER_MS
@@ -55,7 +55,7 @@ def rebuild_index(recording: Recording, time_offset: int = TIME_OF_CLOCK) -> str
         entries: Entries = _kept(old)
         source, is_rebuilt = old.source, old.is_rebuilt
         if not old.entries:
-            source = SOURCE_CLOCK if time_offset == TIME_OF_CLOCK else SOURCE_CHANNEL
+            source = source_of(time_offset)
             is_rebuilt = True
             entries = (
                 _of_descriptor(recording)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster.module import properties as p
@@ -365,16 +366,20 @@ class Sessions:
         timeout_ns = self._context.config[p.SESSION_TIMEOUT]
         for session in list(self._leaving):
             assert session.refusal is not None
-            try:
-                told = session.is_connected() and self._send_event(session, *session.refusal)
-            except RegistrationError as error:
-                self._context.reporter.error(error, "response channel")
-                told = True
+            told = self._is_told(session, partial(self._send_event, session, *session.refusal))
             if told or now_ns - session.last_activity_ns > timeout_ns:
                 session.disconnect()
                 self._leaving.remove(session)
                 work += 1
         return work
+
+    def _is_told(self, session: Session, tell: Callable[[], bool]) -> bool:
+        """Tell a client once it can be answered; true as well for one that never can."""
+        try:
+            return session.is_connected() and tell()
+        except RegistrationError as error:
+            self._context.reporter.error(error, "response channel")
+            return True
 
     def next_deadline_ns(self) -> int | None:
         """When the first open session will have been silent for too long; None without one."""
@@ -436,16 +441,13 @@ class Sessions:
         deadline_ns = context.clock.now_ns() + context.config[p.SESSION_TIMEOUT]
         while waiting and context.clock.now_ns() < deadline_ns:
             for session in list(waiting):
-                try:
-                    told = session.is_connected() and session.send_new_leader(
-                        context.leadership_term_id,
-                        context.leader_member_id,
-                        context.ingress_endpoints,
-                    )
-                except RegistrationError as error:
-                    context.reporter.error(error, "response channel")
-                    told = True
-                if told or session.state is not SessionState.OPEN:
+                tell = partial(
+                    session.send_new_leader,
+                    context.leadership_term_id,
+                    context.leader_member_id,
+                    context.ingress_endpoints,
+                )
+                if self._is_told(session, tell) or session.state is not SessionState.OPEN:
                     waiting.remove(session)
             yield 0
 

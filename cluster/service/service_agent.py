@@ -322,10 +322,8 @@ class ServiceAgent(LogAgent):
             )
         subscription = self.aeron.add_subscription(event.log_channel, event.log_stream_id)
         try:
-            image = subscription.image(event.log_session_id)
-            while image is None:
+            while (image := subscription.image(event.log_session_id)) is None:
                 self.idle(0)
-                image = subscription.image(event.log_session_id)
             self._check_joined(image)
             self._acknowledge(NULL_VALUE)
         except BaseException:
