@@ -1,7 +1,7 @@
 """A driver's event log: the events of the conductor, and the logs for the threads of the agents.
 
-The property ``aeron.event.log`` switches it on. Without it the driver has `NO_EVENTS`, whose
-methods do nothing, and the sender, the receiver and their ports are made without a log.
+The property ``aeron.event.log`` switches it on. Without it the driver has `NO_EVENTS`, which drops
+all events, and the sender, the receiver and their ports are made without a log.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _COMPONENT: Final = Component(
 )
 
 
-class NoDriverEvents:
-    """Logs nothing, for drivers whose ``aeron.event.log`` is empty."""
+class DriverEvents:
+    """The events of a driver; they are dropped unless they are `WrittenDriverEvents`."""
 
     def close(self) -> None:
         """Write the events that are still buffered."""
@@ -43,84 +43,13 @@ class NoDriverEvents:
         del events
         return False
 
-    def command(self, type_id: int, message: bytes) -> None:
-        """Log a command that the conductor is about to handle."""
-
-    def response(self, type_id: int, message: bytes) -> None:
-        """Log a message to all clients."""
-
-    def publication_removed(self, session_id: int, stream_id: int, channel: str) -> None:
-        """Log the removal of a publication."""
-
-    def subscription_removed(self, stream_id: int, registration_id: int, channel: str) -> None:
-        """Log the removal of a subscription."""
-
-    def image_removed(
-        self, session_id: int, stream_id: int, correlation_id: int, channel: str
-    ) -> None:
-        """Log the removal of an image of a network stream."""
-
-    def send_channel(self, channel: UdpChannel, *, is_open: bool) -> None:
-        """Log the creation or the closing of a send endpoint."""
-
-    def receive_channel(self, channel: UdpChannel, *, is_open: bool) -> None:
-        """Log the creation or the closing of a receive endpoint."""
-
-    def untethered(
-        self, subscription_id: int, stream_id: int, session_id: int, old: str, new: str
-    ) -> None:
-        """Log the change of state of an untethered subscriber."""
-
-    def looked_up(
-        self, resolver: str, duration_ns: int, name: str, found: str, *, is_again: bool
-    ) -> None:
-        """Log the lookup of an address text by a resolver."""
-
-    def resolved(
-        self, resolver: str, duration_ns: int, name: str, found: IpAddress | None, *, is_again: bool
-    ) -> None:
-        """Log the resolution of a host name by a resolver."""
-
-    def neighbor(self, address: SocketAddress, *, is_there: bool) -> None:
-        """Log that another driver's name resolver has appeared or has gone."""
-
     @property
     def logs_names(self) -> bool:
         """Whether calls of name resolvers are logged."""
         return self.wants(E.NAME_RESOLUTION_LOOKUP, E.NAME_RESOLUTION_RESOLVE)
 
-    def revoked(self, position: int, session_id: int, stream_id: int, channel: str) -> None:
-        """Log the revocation of a publication."""
-
-    def image_revoked(self, position: int, session_id: int, stream_id: int, channel: str) -> None:
-        """Log that the publication of an image was revoked."""
-
-    def stream(self, session_id: int, stream_id: int, channel: str) -> StreamEvents | None:
-        """Return the log for a publication's events in the sender; None when none is logged."""
-        del session_id, stream_id, channel
-        return None
-
-    @property
-    def log(self) -> EventLog | None:
-        """The log of the ports' events; None when no event is logged."""
-        return None
-
-
-#: The log of a driver that logs nothing.
-NO_EVENTS: Final = NoDriverEvents()
-
-
-class DriverEvents(ComponentEvents[DriverEventCode], NoDriverEvents):
-    """Logs some of a driver's events."""
-
-    @property
-    def log(self) -> EventLog:
-        """The log that the events are written to."""
-        return self._log
-
-    def wants(self, *events: DriverEventCode) -> bool:
-        """Return whether any of these events is logged."""
-        return any(event in self._events for event in events)
+    def _write(self, event: DriverEventCode, payload: bytes) -> None:
+        """Write an event, if it is to be logged."""
 
     def command(self, type_id: int, message: bytes) -> None:
         """Log a command that the conductor is about to handle."""
@@ -235,6 +164,33 @@ class DriverEvents(ComponentEvents[DriverEventCode], NoDriverEvents):
 
     def stream(self, session_id: int, stream_id: int, channel: str) -> StreamEvents | None:
         """Return the log for a publication's events in the sender; None when none is logged."""
+        del session_id, stream_id, channel
+        return None
+
+    @property
+    def log(self) -> EventLog | None:
+        """The log of the ports' events; None when no event is logged."""
+        return None
+
+
+#: The events of a driver that logs nothing.
+NO_EVENTS: Final = DriverEvents()
+
+
+class WrittenDriverEvents(ComponentEvents[DriverEventCode], DriverEvents):
+    """Logs some of a driver's events."""
+
+    @property
+    def log(self) -> EventLog:
+        """The log that the events are written to."""
+        return self._log
+
+    def wants(self, *events: DriverEventCode) -> bool:
+        """Return whether any of these events is logged."""
+        return any(event in self._events for event in events)
+
+    def stream(self, session_id: int, stream_id: int, channel: str) -> StreamEvents | None:
+        """Return the log for a publication's events in the sender; None when none is logged."""
         if not self.wants(E.RESEND, E.FLOW_CONTROL_RECEIVER_ADDED, E.FLOW_CONTROL_RECEIVER_REMOVED):
             return None
         return StreamEvents(
@@ -248,7 +204,7 @@ class DriverEvents(ComponentEvents[DriverEventCode], NoDriverEvents):
         )
 
 
-def driver_events(settings: Settings, clock: Clock) -> NoDriverEvents:
+def driver_events(settings: Settings, clock: Clock) -> DriverEvents:
     """Return the event log that a driver's properties ask for.
 
     The name of an unknown event is reported on stderr and skipped.
@@ -262,7 +218,7 @@ def driver_events(settings: Settings, clock: Clock) -> NoDriverEvents:
         OSError: the file cannot be opened.
     """
     found = _COMPONENT.hold(settings, clock)
-    return NO_EVENTS if found is None else DriverEvents(_COMPONENT, *found)
+    return NO_EVENTS if found is None else WrittenDriverEvents(_COMPONENT, *found)
 
 
 def _channel_text(channel: UdpChannel) -> str:
@@ -283,7 +239,7 @@ class LoggedResolver:
     """
 
     def __init__(
-        self, delegate: NameResolver, now_ns: Callable[[], int], events: NoDriverEvents
+        self, delegate: NameResolver, now_ns: Callable[[], int], events: DriverEvents
     ) -> None:
         self._delegate = delegate
         self._now_ns = now_ns

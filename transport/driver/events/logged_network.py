@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.transport.driver.events.driver_events import DriverEvents, NoDriverEvents
+from aerolog.transport.driver.events.driver_events import DriverEvents, WrittenDriverEvents
 from aerolog.transport.driver.events.logged_port import LoggedPort
 from aerolog.transport.events.event_codes import DriverEventCode
 from aerolog.transport.network.networks import WrappedNetwork
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing import TypeGuard, Unpack
 
     from aerolog.transport.network.networks import Network, PortOptions, SendPortOptions
     from aerolog.transport.network.port import Address, DatagramPort
@@ -18,22 +18,24 @@ if TYPE_CHECKING:
 E = DriverEventCode
 
 
-def logged(network: Network, events: NoDriverEvents) -> Network:
+def _logs_frames(events: DriverEvents) -> TypeGuard[WrittenDriverEvents]:
+    return isinstance(events, WrittenDriverEvents) and events.wants(
+        E.FRAME_IN, E.FRAME_OUT, E.NAK_RECEIVED, E.NAK_SENT
+    )
+
+
+def logged(network: Network, events: DriverEvents) -> Network:
     """Return the network through which a driver opens its ports; itself when no frame is logged.
 
     Args:
         network: the network that opens the ports.
         events: the driver's event log.
     """
-    if isinstance(events, DriverEvents) and events.wants(
-        E.FRAME_IN, E.FRAME_OUT, E.NAK_RECEIVED, E.NAK_SENT
-    ):
-        return LoggedNetwork(network, events)
-    return network
+    return LoggedNetwork(network, events) if _logs_frames(events) else network
 
 
 def logged_port(
-    port: DatagramPort, events: NoDriverEvents, remote: Address | None = None
+    port: DatagramPort, events: DriverEvents, remote: Address | None = None
 ) -> DatagramPort:
     """Return a port that logs the datagrams of another; itself when no frame is logged.
 
@@ -42,9 +44,7 @@ def logged_port(
         events: the driver's event log.
         remote: the address of its connected peer, None without one.
     """
-    if not isinstance(events, DriverEvents) or not events.wants(
-        E.FRAME_IN, E.FRAME_OUT, E.NAK_RECEIVED, E.NAK_SENT
-    ):
+    if not _logs_frames(events):
         return port
     return LoggedPort(
         port,
@@ -71,7 +71,7 @@ class LoggedNetwork(WrappedNetwork):
         events: the driver's event log.
     """
 
-    def __init__(self, inner: Network, events: DriverEvents) -> None:
+    def __init__(self, inner: Network, events: WrittenDriverEvents) -> None:
         super().__init__(inner)
         self._events = events
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.error_recorder import ErrorRecorder
-    from aerolog.transport.driver.events.driver_events import NoDriverEvents
+    from aerolog.transport.driver.events.driver_events import DriverEvents
     from aerolog.transport.driver.names.lookups import Lookups
     from aerolog.transport.memory.counters import CountersManager
     from aerolog.transport.network.addresses import SocketAddress
@@ -127,7 +127,7 @@ class DriverNames:
         clock: Clock,
         counters: CountersManager,
         errors: ErrorRecorder,
-        events: NoDriverEvents = NO_EVENTS,
+        events: DriverEvents = NO_EVENTS,
         network: Network = SYSTEM_NETWORK,
         platform: Callable[[str], IpAddress | None] | None = None,
         lookups: Lookups | None = None,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.error_recorder import ErrorRecorder
-    from aerolog.transport.driver.events.driver_events import NoDriverEvents
+    from aerolog.transport.driver.events.driver_events import DriverEvents
     from aerolog.transport.driver.names.lookups import Lookups
     from aerolog.transport.memory.counters import CountersManager
     from aerolog.transport.network.host_names import IpAddress, NameResolver
@@ -107,7 +107,7 @@ class GossipAgent:
         *,
         counters: CountersManager,
         errors: ErrorRecorder,
-        events: NoDriverEvents = NO_EVENTS,
+        events: DriverEvents = NO_EVENTS,
         names: NameResolver,
         lookups: Callable[[], Lookups],
         now_ns: int,
