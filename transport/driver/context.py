@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 from aerolog.transport.protocol.responses import encode_response
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from random import Random
 
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.error_recorder import ErrorRecorder
-    from aerolog.transport.driver.events.driver_events import NoDriverEvents
+    from aerolog.transport.driver.events.driver_events import DriverEvents
     from aerolog.transport.driver.logs.log_store import LogStore
     from aerolog.transport.driver.names.driver_names import DriverNames
     from aerolog.transport.memory.broadcast import BroadcastTransmitter
@@ -61,7 +61,7 @@ class DriverContext:
     counters: CountersManager
     to_clients: BroadcastTransmitter
     errors: ErrorRecorder
-    events: NoDriverEvents
+    events: DriverEvents
     logs: LogStore
     loss_report: LossReport
     cycles: CycleHistograms | None
@@ -79,6 +79,11 @@ class DriverContext:
             self.counters.free(counter_id)
         except ValueError as error:
             self.errors.record(error)
+
+    def free_counters(self, counter_ids: Iterable[int]) -> None:
+        """Free several counters, as `free_counter` does."""
+        for counter_id in counter_ids:
+            self.free_counter(counter_id)
 
     def tell(self, response: Response) -> None:
         """Send a message to all clients."""

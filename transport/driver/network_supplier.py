@@ -47,34 +47,37 @@ class _Direction(NamedTuple):
     is_incoming: bool
 
 
-_SEND_DATA: Final = _Direction(
-    p.REHEARSE_SEND_DATA,
-    p.SEND_CHANNEL_ENDPOINT_SUPPLIER,
-    p.SEND_DATA_LOSS_RATE,
-    p.SEND_DATA_LOSS_SEED,
-    is_incoming=False,
-)
-_SEND_CONTROL: Final = _Direction(
-    p.REHEARSE_SEND_CONTROL,
-    p.SEND_CHANNEL_ENDPOINT_SUPPLIER,
-    p.SEND_CONTROL_LOSS_RATE,
-    p.SEND_CONTROL_LOSS_SEED,
-    is_incoming=True,
-)
-_RECEIVE_DATA: Final = _Direction(
-    p.REHEARSE_RECEIVE_DATA,
-    p.RECEIVE_CHANNEL_ENDPOINT_SUPPLIER,
-    p.RECEIVE_DATA_LOSS_RATE,
-    p.RECEIVE_DATA_LOSS_SEED,
-    is_incoming=True,
-)
-_RECEIVE_CONTROL: Final = _Direction(
-    p.REHEARSE_RECEIVE_CONTROL,
-    p.RECEIVE_CHANNEL_ENDPOINT_SUPPLIER,
-    p.RECEIVE_CONTROL_LOSS_RATE,
-    p.RECEIVE_CONTROL_LOSS_SEED,
-    is_incoming=False,
-)
+#: The directions by their names as `RehearsedNetwork` takes them.
+_DIRECTIONS: Final = {
+    "send_data": _Direction(
+        p.REHEARSE_SEND_DATA,
+        p.SEND_CHANNEL_ENDPOINT_SUPPLIER,
+        p.SEND_DATA_LOSS_RATE,
+        p.SEND_DATA_LOSS_SEED,
+        is_incoming=False,
+    ),
+    "send_control": _Direction(
+        p.REHEARSE_SEND_CONTROL,
+        p.SEND_CHANNEL_ENDPOINT_SUPPLIER,
+        p.SEND_CONTROL_LOSS_RATE,
+        p.SEND_CONTROL_LOSS_SEED,
+        is_incoming=True,
+    ),
+    "receive_data": _Direction(
+        p.REHEARSE_RECEIVE_DATA,
+        p.RECEIVE_CHANNEL_ENDPOINT_SUPPLIER,
+        p.RECEIVE_DATA_LOSS_RATE,
+        p.RECEIVE_DATA_LOSS_SEED,
+        is_incoming=True,
+    ),
+    "receive_control": _Direction(
+        p.REHEARSE_RECEIVE_CONTROL,
+        p.RECEIVE_CHANNEL_ENDPOINT_SUPPLIER,
+        p.RECEIVE_CONTROL_LOSS_RATE,
+        p.RECEIVE_CONTROL_LOSS_SEED,
+        is_incoming=False,
+    ),
+}
 
 
 def rehearsed(
@@ -100,12 +103,7 @@ def rehearsed(
     """
     random = random or Random()  # noqa: S311 -- losses on purpose are no secret
     interceptor_rule(settings[p.OUTGOING_INTERCEPTORS], _arguments(settings))  # only checks them
-    makers = {
-        "send_data": _maker(_SEND_DATA, settings, random),
-        "send_control": _maker(_SEND_CONTROL, settings, random),
-        "receive_data": _maker(_RECEIVE_DATA, settings, random),
-        "receive_control": _maker(_RECEIVE_CONTROL, settings, random),
-    }
+    makers = {name: _maker(each, settings, random) for name, each in _DIRECTIONS.items()}
     wanted = {name: maker for name, maker in makers.items() if maker() is not None}
     if wanted:
         network = RehearsedNetwork(network, clock=clock, **wanted)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _MAX_INT32 = 2**31 - 1
 _MIN_LOSS_REPORT_LENGTH = 1 << 20
-_MAX_PAGE_SIZE = 1 << 30
 
 
 def validate(settings: Settings, network: Network = SYSTEM_NETWORK) -> None:

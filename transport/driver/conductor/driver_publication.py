@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.channels.channel_params import PublicationParams, StartPosition
     from aerolog.transport.driver.conductor.clients import AeronClient
     from aerolog.transport.driver.conductor.driver_stream import PublicationStream
-    from aerolog.transport.driver.context import DriverContext
     from aerolog.transport.driver.logs.log_store import LogFile
     from aerolog.transport.protocol.responses import OnPublicationError
     from aerolog.transport.uri import ChannelUri
@@ -74,11 +73,6 @@ class DriverPublication(ABC):
     def source_identity(self) -> str:
         """The source identity of its images."""
         return keys.IPC_CHANNEL
-
-    def free_counters(self, context: DriverContext) -> None:
-        """Free all its counters."""
-        for counter_id in self.counter_ids:
-            context.free_counter(counter_id)
 
     def confirm_match(self, params: PublicationParams, channel: ChannelUri, first: str) -> None:
         """Refuse to share a publication whose parameters are not those that a channel asks for.

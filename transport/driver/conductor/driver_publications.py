@@ -98,7 +98,7 @@ class DriverPublications(Generic[PublicationT]):
         try:
             client = self._clients.get_or_add(client_id)
         except BaseException:
-            publication.free_counters(self._context)
+            self._context.free_counters(publication.counter_ids)
             self._context.logs.discard(publication.log)
             raise
         self.items.append(publication)
@@ -158,7 +158,7 @@ class DriverPublications(Generic[PublicationT]):
     def free(self, publication: PublicationT) -> None:
         """Free the tag, the counters and the log of a publication that nothing uses any more."""
         self._sessions.free_tag(publication.params.entity_tag)
-        publication.free_counters(self._context)
+        self._context.free_counters(publication.counter_ids)
         self._context.logs.free(publication.log)
         self._context.events.publication_removed(
             publication.session_id, publication.stream_id, publication.channel

@@ -153,5 +153,4 @@ class StreamCounters:
 
     def free(self) -> None:
         """Free all counters allocated so far."""
-        for counter_id in self.ids:
-            self._context.free_counter(counter_id)
+        self._context.free_counters(self.ids)

@@ -123,7 +123,7 @@ _ALIGNMENT: Final = 4
 
 def _derived(message: Any) -> dict[str, Any]:
     """Return the fields of a message by name, with the further values that lines show."""
-    values = {name: getattr(message, name) for name in _field_names(type(message))}
+    values = {name: getattr(message, name) for name in message.__dataclass_fields__}
     if isinstance(message, c.RemovePublication):
         values["revoke"] = _truth(message.revoke)
     elif isinstance(message, c.AddCounter):
@@ -136,10 +136,6 @@ def _derived(message: Any) -> dict[str, Any]:
     elif isinstance(message, r.OnError):
         values["error"] = _error_name(message.code)
     return values
-
-
-def _field_names(message_class: type[Any]) -> list[str]:
-    return list(message_class.__dataclass_fields__)
 
 
 def _error_name(code: int) -> str:

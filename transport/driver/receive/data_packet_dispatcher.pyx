@@ -407,10 +407,6 @@ cdef class DataPacketDispatcher:
         return SESSION_UNKNOWN if session is NULL else session.state
 
     @property
-    def has_interest(self) -> bool:
-        return self.wants_anything()
-
-    @property
     def waiting_sessions(self) -> int:
         return self._waiting
 

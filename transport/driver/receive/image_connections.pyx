@@ -169,9 +169,5 @@ cdef class ImageConnections:
         return self.count_active(now_ns, timeout_ns)
 
     @property
-    def all_ended(self) -> bool:
-        return self.are_all_ended()
-
-    @property
     def end_position(self) -> int:
         return self.last_end_position()

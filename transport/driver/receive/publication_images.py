@@ -147,8 +147,7 @@ class PublicationImages:
         remove_at(self._images, index)
         self._limits.ended(image.source_host)
         self._agent.remove_stream(image.stream)
-        for counter_id in image.counter_ids:
-            self._context.free_counter(counter_id)
+        self._context.free_counters(image.counter_ids)
         self._context.logs.free(image.log)
         self._context.events.image_removed(
             image.session_id, image.stream_id, image.correlation_id, image.endpoint.channel.original
@@ -293,8 +292,7 @@ class PublicationImages:
                 )
             image = make_image(self._conductor, endpoint, event, links)
         except BaseException:
-            for counter_id in position_ids:
-                self._context.free_counter(counter_id)
+            self._context.free_counters(position_ids)
             raise
         self._images.append(image)
         endpoint.image_count += 1

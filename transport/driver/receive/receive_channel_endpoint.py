@@ -39,8 +39,6 @@ from aerolog.transport.network.udp_channel import NO_OFFSET, ControlMode
 from aerolog.transport.protocol.channel_status import ChannelStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from aerolog.transport.driver.channels.network_params import NetworkSubscriptionParams
     from aerolog.transport.driver.conductor.conductor_context import ConductorContext
     from aerolog.transport.driver.receive.receive_sockets import BoundTransport, LocalAddressCounter
@@ -126,9 +124,6 @@ class ReceiveChannelEndpoints:
     def is_closing(self) -> bool:
         """Whether a socket is about to be closed whose port the next command may ask for."""
         return self._leaving > 0
-
-    def __iter__(self) -> Iterator[ReceiveChannelEndpoint]:
-        return iter(list(self._by_endpoint.values()))
 
     def of(self, endpoint: ReceiveEndpoint) -> ReceiveChannelEndpoint | None:
         """Return the conductor's part of a native endpoint; None once it is released."""

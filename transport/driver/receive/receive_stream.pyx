@@ -733,13 +733,6 @@ cdef class ReceiveStream(DriverStream):
         """INIT until the receiver has it, ACTIVE, DRAINING (receiver), LINGER, DONE (conductor)."""
         return self._state()
 
-    @property
-    def state_since_ns(self) -> int:
-        """The time at which the state was entered, by the clock of both threads."""
-        if self._conductor_state:
-            return self._conductor_state_since_ns
-        return self._draining_since_ns
-
     def enter(self, state: int, now_ns: int) -> None:
         """Change to LINGER or DONE.
 

@@ -182,7 +182,7 @@ class SendChannelEndpoints:
         known.is_closing = True
         self._closing += 1
         self._forget(known)
-        self._free(known.counter_ids)
+        self._context.free_counters(known.counter_ids)
         self._conductor.sender.remove_endpoint(known.endpoint)
 
     def on_released(self, endpoint: SendEndpoint) -> None:
@@ -212,7 +212,7 @@ class SendChannelEndpoints:
                 channel, registration_id, counter_ids
             )
         except BaseException:
-            self._free(counter_ids)
+            self._context.free_counters(counter_ids)
             raise
         settings = self._context.settings
         sndbuf = sndbuf_length(channel, settings)
@@ -221,14 +221,14 @@ class SendChannelEndpoints:
             port, bound = self._open_port(channel)
         except BaseException:
             self._context.counters.set_value(status_id, ChannelStatus.ERRORED)
-            self._free(counter_ids)
+            self._context.free_counters(counter_ids)
             raise
         try:
             endpoint = self._make_endpoint(channel, port, destinations_id)
         except BaseException:
             port.close()
             self._ports.release(bound)
-            self._free(counter_ids)
+            self._context.free_counters(counter_ids)
             raise
         text = address_text(port.local_address)
         show_active(self._context, status_id, text)
@@ -344,10 +344,6 @@ class SendChannelEndpoints:
                 and names_a_host(channel.uri.get(keys.ENDPOINT, ""))
             ),
         )
-
-    def _free(self, counter_ids: list[int]) -> None:
-        for counter_id in counter_ids:
-            self._context.free_counter(counter_id)
 
     def _forget(self, known: SendChannelEndpoint) -> None:
         if self._open.get(known.channel.canonical_form) is known:

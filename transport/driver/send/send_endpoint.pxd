@@ -95,7 +95,6 @@ cdef class SendDestinations:
         self, int64_t registration_id, const address_t* address, int64_t now_ns
     ) noexcept nogil
     cdef void remove(self, int64_t registration_id) noexcept nogil
-    cdef void remove_by_address(self, const address_t* address) noexcept nogil
     cdef void change(
         self, int64_t registration_id, const address_t* address, int64_t now_ns
     ) noexcept nogil

@@ -23,7 +23,6 @@ class SharedWindow:
 
 DYNAMIC: int
 MANUAL: int
-DESTINATION_TIMEOUT_NS: int
 
 class SendDestinations:
     def __init__(

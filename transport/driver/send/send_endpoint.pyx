@@ -153,7 +153,6 @@ cdef class SharedWindow:
 
 DYNAMIC = 1
 MANUAL = 2
-DESTINATION_TIMEOUT_NS = 5_000_000_000
 
 cdef int64_t _TIMEOUT_NS = 5_000_000_000
 
@@ -339,13 +338,6 @@ cdef class SendDestinations:
         cdef int32_t i
         for i in range(self.count):
             if self._items[i].registration_id == registration_id:
-                self._remove_at(i)
-                return
-
-    cdef void remove_by_address(self, const address_t* address) noexcept nogil:
-        cdef int32_t i
-        for i in range(self.count):
-            if same_address(&self._items[i].address, address):
                 self._remove_at(i)
                 return
 

@@ -137,9 +137,8 @@ cdef enum:
     STAGE_ADDRESS = 5
     ADD_DESTINATION = 6
     REMOVE_DESTINATION = 7
-    REMOVE_DESTINATION_BY_ADDRESS = 8
-    CHANGE_DESTINATION = 9
-    CHANGE_PEER = 10
+    CHANGE_DESTINATION = 8
+    CHANGE_PEER = 9
 
 cdef enum:
     COMMANDS_PER_CYCLE = 8
@@ -153,11 +152,14 @@ cdef class Sender(Agent):
     """Runs send endpoints and publications.
 
     Args:
-        clock: the driver's clock.
+        clock: the driver's clock; wall-clock time for `channel-snd-ts-offset`.
         counters: the counters of the driver, with the system counters at their fixed ids.
-        status_message_timeout_ns: sockets are polled at least twice in it, whatever is sent.
-        send_to_status_poll_ratio: the number of cycles that send between two polls.
-        reresolution_check_interval_ns: between two checks for silent addresses, 0 for never.
+        status_message_timeout_ns: `aeron.rcv.status.message.timeout`; sockets are polled at
+            least twice in it, whatever is sent.
+        send_to_status_poll_ratio: `aeron.send.to.status.poll.ratio`, the number of cycles that
+            send between two polls.
+        reresolution_check_interval_ns: `aeron.driver.reresolution.check.interval`, the time
+            between two checks for silent addresses, 0 for never.
         queue_length: how many commands may wait, and how many events.
         role_name: the name of the agent.
     """
@@ -173,18 +175,6 @@ cdef class Sender(Agent):
         queue_length=1024,
         role_name="sender",
     ):
-        """Make the agent.
-
-        Args:
-            clock: the driver's clock; wall-clock time for `channel-snd-ts-offset`.
-            counters: the counters of the driver, with the system counters at their fixed ids.
-            status_message_timeout_ns: `aeron.rcv.status.message.timeout`; sockets are polled at
-                least twice in it, whatever is sent.
-            send_to_status_poll_ratio: `aeron.send.to.status.poll.ratio`.
-            reresolution_check_interval_ns: `aeron.driver.reresolution.check.interval`, 0 for never.
-            queue_length: how many commands may wait, and how many events.
-            role_name: the name of the agent.
-        """
         cdef int i
         self._context = SendContext(clock, counters, max(256, queue_length))
         self._table = PublicationTable()
@@ -480,8 +470,6 @@ cdef class Sender(Agent):
             return endpoint.destinations.add(command.a, &self._staged_address, now_ns)
         elif command.kind == REMOVE_DESTINATION:
             endpoint.destinations.remove(command.a)
-        elif command.kind == REMOVE_DESTINATION_BY_ADDRESS:
-            endpoint.destinations.remove_by_address(&self._staged_address)
         elif command.kind == CHANGE_DESTINATION:
             endpoint.destinations.change(command.a, &self._staged_address, now_ns)
         return True
@@ -593,10 +581,6 @@ cdef class Sender(Agent):
     def remove_destination(self, SendEndpoint endpoint not None, registration_id: int) -> None:
         """Remove the manual destination with a registration id."""
         self._change(REMOVE_DESTINATION, endpoint, registration_id)
-
-    def remove_destination_by_address(self, SendEndpoint endpoint not None, address) -> None:
-        """Remove the first destination with an address."""
-        self._change(REMOVE_DESTINATION_BY_ADDRESS, endpoint, 0, address, with_address=True)
 
     def change_destination(
         self, SendEndpoint endpoint not None, registration_id: int | None, address
