@@ -24,7 +24,30 @@ if TYPE_CHECKING:
 CounterInfo = CounterSnapshot
 
 
-class CounterView:
+class _CounterDescription:
+    """What describes a counter, read anew with each access."""
+
+    __slots__ = ()
+    _counters: SharedCounters
+    counter_id: int
+
+    @property
+    def label(self) -> str:
+        """The label, which describes the counter to people."""
+        return self._counters.counter_label(self.counter_id)
+
+    @property
+    def type_id(self) -> int:
+        """The type id, which tells programs what the counter measures."""
+        return self._counters.counter_type_id(self.counter_id)
+
+    @property
+    def key(self) -> bytes:
+        """The key: 112 bytes whose layout depends on the type."""
+        return self._counters.counter_key(self.counter_id)
+
+
+class CounterView(_CounterDescription):
     """One counter of any owner; each access reads shared memory anew.
 
     Its id may be reused a second after it was freed; ``is_active`` says whether it is still the
@@ -42,21 +65,6 @@ class CounterView:
     def value(self) -> int:
         """The current value."""
         return self._counters.counter_value(self.counter_id)
-
-    @property
-    def label(self) -> str:
-        """The label, which describes the counter to people."""
-        return self._counters.counter_label(self.counter_id)
-
-    @property
-    def type_id(self) -> int:
-        """The type id, which tells programs what the counter measures."""
-        return self._counters.counter_type_id(self.counter_id)
-
-    @property
-    def key(self) -> bytes:
-        """The key: 112 bytes whose layout depends on the type."""
-        return self._counters.counter_key(self.counter_id)
 
     @property
     def registration_id(self) -> int:
@@ -162,7 +170,7 @@ class CountersReader(Counters):
         super().__init__(self.cnc.counters)
 
 
-class Counter(Resource):
+class Counter(_CounterDescription, Resource):
     """A counter that this client may write; ``Aeron`` makes it. Any thread may use it.
 
     Attributes:
@@ -185,7 +193,7 @@ class Counter(Resource):
         self.closed = False
         self._conductor = conductor
         self._client = conductor.client()
-        self._shared = conductor.counters
+        self._counters = conductor.counters
 
     def _require_open(self) -> None:
         if self.closed:
@@ -196,42 +204,27 @@ class Counter(Resource):
     @property
     def value(self) -> int:
         """The current value; assign to it to change the counter."""
-        return self._shared.counter_value(self.counter_id)
+        return self._counters.counter_value(self.counter_id)
 
     @value.setter
     def value(self, value: int) -> None:
         self._require_open()
-        self._shared.set_value(self.counter_id, value)
+        self._counters.set_value(self.counter_id, value)
 
     def add(self, delta: int) -> int:
         """Add atomically with respect to all threads and processes; return the previous value."""
         self._require_open()
-        return self._shared.get_and_add(self.counter_id, delta)
+        return self._counters.get_and_add(self.counter_id, delta)
 
     def propose_max(self, value: int) -> bool:
         """Raise the counter to a value; return False when it is already as high."""
         self._require_open()
-        return self._shared.propose_max(self.counter_id, value)
+        return self._counters.propose_max(self.counter_id, value)
 
     def compare_and_set(self, expected: int, value: int) -> bool:
         """Set the value if it equals the expected one; return whether it did."""
         self._require_open()
-        return self._shared.compare_and_set(self.counter_id, expected, value)
-
-    @property
-    def label(self) -> str:
-        """The label, which describes the counter to people."""
-        return self._shared.counter_label(self.counter_id)
-
-    @property
-    def type_id(self) -> int:
-        """The type id, which tells programs what the counter measures."""
-        return self._shared.counter_type_id(self.counter_id)
-
-    @property
-    def key(self) -> bytes:
-        """The key: 112 bytes whose layout depends on the type."""
-        return self._shared.counter_key(self.counter_id)
+        return self._counters.compare_and_set(self.counter_id, expected, value)
 
     def force_close(self) -> None:
         """Close without telling the driver; called by the conductor."""

@@ -1,5 +1,3 @@
-from collections.abc import Callable
-
 from typing_extensions import Buffer
 
 from aerolog.transport.memory.mapped_file import MappedFile
@@ -26,4 +24,3 @@ class BroadcastReceiver:
     @property
     def length(self) -> int: ...
     def receive_next(self) -> tuple[int, bytes] | None: ...
-    def poll(self, handler: Callable[[int, bytes], object], limit: int = ...) -> int: ...

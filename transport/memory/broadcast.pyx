@@ -208,14 +208,3 @@ cdef class BroadcastReceiver:
         if result == BROADCAST_LAPPED:
             raise BroadcastLappedError("unable to keep up with broadcast")
         return self.type_id, PyBytes_FromStringAndSize(<const char*> self.message, self.length)
-
-    def poll(self, handler, limit: int = 2**31 - 1) -> int:
-        """Pass at most ``limit`` messages to ``handler(type_id, bytes)``; returns their number."""
-        count = 0
-        while count < limit:
-            message = self.receive_next()
-            if message is None:
-                break
-            count += 1
-            handler(*message)
-        return count

@@ -26,7 +26,8 @@ class RawClient:
         self.cnc = CncFile.connect(aeron_dir)
         self.receiver = self.cnc.receiver()
         self.client_id = self.next_id()
-        self.receiver.poll(lambda *_: None)
+        while self.receiver.receive_next() is not None:
+            pass
         self.heartbeat = True
         self.companions: list[RawClient] = []  # kept alive while this one waits
 
