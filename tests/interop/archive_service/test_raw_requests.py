@@ -6,6 +6,7 @@ import struct
 from typing import TYPE_CHECKING
 
 import pytest
+from waits import wait_until
 
 from aerolog.archive import protocol as ap
 from aerolog.transport.client import Aeron
@@ -28,7 +29,7 @@ class RawSession:
         self.aeron = Aeron(bench.server.aeron_dir)
         self.responses = self.aeron.add_subscription("aeron:ipc", response_stream_id)
         self.requests = self.aeron.add_exclusive_publication("aeron:ipc?term-length=64k", 10)
-        bench.wait(lambda: self.requests.is_connected, "the archive to listen")
+        wait_until(lambda: self.requests.is_connected, "the archive to listen")
         self.received: list[ap.Message] = []
 
     def send(self, message: bytes | ap.Message) -> None:
@@ -45,7 +46,7 @@ class RawSession:
 
     def wait_for(self, correlation_id: int) -> list[ap.ControlResponse]:
         """The answers to a request, at least one."""
-        return self.bench.wait(
+        return wait_until(
             lambda: [
                 m
                 for m in self.poll()
@@ -141,7 +142,7 @@ def check_dropped(raw, message: bytes) -> None:
     session_id = raw.connect()
     before = raw.error_count()
     raw.send(message)
-    raw.bench.wait(lambda: raw.error_count() > before, "the error to be counted")
+    wait_until(lambda: raw.error_count() > before, "the error to be counted")
     raw.send(ap.ArchiveIdRequest(control_session_id=session_id, correlation_id=901))
     (answer,) = raw.wait_for(901)
     assert (answer.code, answer.relevant_id) == (
@@ -165,7 +166,7 @@ def test_the_archive_lives_on(raw, message: bytes) -> None:
 
 def test_a_client_of_another_major_version_is_told_so_until_it_leaves(raw) -> None:
     session_id = raw.connect(910, version=2 << 16)
-    raw.bench.wait(lambda: len(raw.poll()) >= 2, "the error to be repeated")
+    wait_until(lambda: len(raw.poll()) >= 2, "the error to be repeated")
     error = raw.received[0]
     assert isinstance(error, ap.ControlResponse)
     assert error.code == ap.ControlResponseCode.ERROR
@@ -173,13 +174,13 @@ def test_a_client_of_another_major_version_is_told_so_until_it_leaves(raw) -> No
     assert error.error_message == "invalid client version 2.0.0, archive is 1.12.0"
     raw.send(ap.ArchiveIdRequest(control_session_id=session_id, correlation_id=911))
     raw.send(ap.CloseSessionRequest(control_session_id=session_id))
-    raw.bench.wait(lambda: not raw.responses.is_connected, "the session to end")
+    wait_until(lambda: not raw.responses.is_connected, "the session to end")
     assert all(m.correlation_id == 910 for m in raw.received)
 
 
 def test_the_ok_is_repeated_until_the_first_request(raw) -> None:
     session_id = raw.connect(920)
-    raw.bench.wait(lambda: len(raw.poll()) >= 3, "repeated answers")
+    wait_until(lambda: len(raw.poll()) >= 3, "repeated answers")
     raw.send(ap.KeepAliveRequest(control_session_id=session_id, correlation_id=921))
     raw.send(ap.ArchiveIdRequest(control_session_id=session_id, correlation_id=922))
     raw.wait_for(922)
@@ -191,7 +192,7 @@ def test_the_descriptor_is_sent_with_the_catalogs_fill(raw) -> None:
     session_id = raw.connect(930)
     raw.poll()
     raw.send(listing(session_id, 931))
-    (found,) = raw.bench.wait(
+    (found,) = wait_until(
         lambda: [
             m.data
             for m in raw.responses.poll_messages(100)
@@ -211,10 +212,10 @@ def test_a_closed_session_hears_nothing_more(raw) -> None:
     raw.send(ap.ArchiveIdRequest(control_session_id=session_id, correlation_id=941))
     raw.wait_for(941)
     raw.send(ap.CloseSessionRequest(control_session_id=session_id))
-    raw.bench.wait(lambda: not raw.responses.is_connected, "the session to end")
+    wait_until(lambda: not raw.responses.is_connected, "the session to end")
     before = raw.error_count()
     raw.send(listing(session_id, 942))
-    raw.bench.wait(lambda: raw.error_count() > before, "the unknown session to be counted")
+    wait_until(lambda: raw.error_count() > before, "the unknown session to be counted")
 
 
 def test_a_replay_channel_that_is_none_gets_no_answer(raw) -> None:
@@ -231,7 +232,7 @@ def test_a_replay_channel_that_is_none_gets_no_answer(raw) -> None:
             replay_channel="junk",
         )
     )
-    raw.bench.wait(lambda: raw.error_count() > before, "the error to be counted")
+    wait_until(lambda: raw.error_count() > before, "the error to be counted")
     raw.send(ap.ArchiveIdRequest(control_session_id=session_id, correlation_id=952))
     raw.wait_for(952)
     assert {m.correlation_id for m in raw.received} == {950, 952}

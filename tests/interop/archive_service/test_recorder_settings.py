@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import peer
 import pytest
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.service import Archive
@@ -52,7 +53,7 @@ def error_of_replay(server, java_client, bench_of) -> str:
     """What a client is told when a replay of recording 0 breaks off."""
     bench = bench_of(server, java_client(server.aeron_dir))
     replay = bench.replay(0, 0, -1)
-    text = bench.wait(
+    text = wait_until(
         lambda: next((s["message"] for s in bench.archive.signals() if "message" in s), None),
         "the error",
     )
@@ -174,7 +175,7 @@ def test_no_more_recordings_and_replays_than_allowed(
     assert refused.value.code == 8
     publication.close()
     replay = bench.replay(recording_id, 0, -1)
-    bench.wait(lambda: bench.counter_value(112) == 1, "the replay")
+    wait_until(lambda: bench.counter_value(112) == 1, "the replay")
     with pytest.raises(peer.JavaError, match="max concurrent replays reached 1") as refused:
         bench.replay(recording_id, 0, -1, STREAM + 2)
     assert refused.value.code == 7

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from peer.client import JavaError
 from peer.counters import DriverCounters
+from waits import wait_until
 
 from aerolog.transport.client import CountersReader
 
@@ -182,7 +183,7 @@ def test_an_extension_that_does_not_fit_is_refused_after_its_ok(bench) -> None:
     bench.archive.signals()
     bench.archive.extendRecording(recording_id, CHANNEL, bench.stream_id, "LOCAL", True)
     publication = bench.client.add_exclusive_publication(CHANNEL, bench.stream_id)
-    error = bench.wait(bench.archive.pollForErrorResponse, "the error")
+    error = wait_until(bench.archive.pollForErrorResponse, "the error")
     assert (
         f"cannot extend recording {recording_id} image.joinPosition=0 != rec.stopPosition={stop}"
         in error
@@ -192,10 +193,10 @@ def test_an_extension_that_does_not_fit_is_refused_after_its_ok(bench) -> None:
 
 def test_recording_events_tell_start_progress_and_stop(bench) -> None:
     events = bench.client.add_subscription("aeron:ipc", 30)
-    bench.wait(events.isConnected, "the events stream")
+    wait_until(events.isConnected, "the events stream")
     # A subscriber is given first what nobody had read before; events without room are lost.
     counters = DriverCounters(CountersReader(bench.server.aeron_dir))
-    bench.wait(
+    wait_until(
         lambda: not events.poll(10_000, timeout=0.2) and counters.is_stream_read(30),
         "the end of earlier events",
     )
@@ -217,7 +218,7 @@ def test_recording_events_tell_start_progress_and_stop(bench) -> None:
         )
         return bool(found) and found[-1]["event"] == "stop"
 
-    bench.wait(stopped, "the event of the end")
+    wait_until(stopped, "the event of the end")
     assert [found[0]["event"], found[-1]["event"]] == ["start", "stop"]
     assert found[0]["channel"] == CHANNEL
     assert found[0]["sourceIdentity"] == "aeron:ipc"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from peer.client import JavaError
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 
@@ -117,11 +118,11 @@ def test_a_replay_can_be_stopped(bench) -> None:
         recording_id, 0, FOLLOW, "aeron:ipc", bench.stream_id + 50_000
     )
     subscription = bench.client.add_subscription("aeron:ipc", bench.stream_id + 50_000)
-    bench.wait(subscription.isConnected, "the replay to connect")
+    wait_until(subscription.isConnected, "the replay to connect")
     bench.archive.stopReplay(session_id)
     bench.archive.stopReplay(session_id)
     bench.wait_replays_ended()
-    bench.wait(lambda: not subscription.isConnected(), "the replay's image to go")
+    wait_until(lambda: not subscription.isConnected(), "the replay's image to go")
     subscription.close()
 
 
@@ -130,7 +131,7 @@ def test_all_replays_of_a_recording_can_be_stopped(bench) -> None:
     subscription = bench.client.add_subscription("aeron:ipc", bench.stream_id + 50_000)
     for _ in range(3):
         bench.archive.startReplay(recording_id, 0, FOLLOW, "aeron:ipc", bench.stream_id + 50_000)
-    bench.wait(lambda: subscription.imageCount() == 3, "three replays")
+    wait_until(lambda: subscription.imageCount() == 3, "three replays")
     bench.archive.stopAllReplays(recording_id)
     bench.wait_replays_ended()
     subscription.close()
@@ -154,7 +155,7 @@ def test_a_replay_of_length_zero_sends_nothing_and_stays_until_it_is_left(
 ) -> None:
     recording_id, _ = bench.recorded(10, 100)
     replay = bench.replay(recording_id, first * FRAME, 0)
-    bench.wait(replay.isConnected, "the replay to connect")
+    wait_until(replay.isConnected, "the replay to connect")
     assert replay.poll(1, timeout=0.5) == []
     assert replay.isConnected()
     assert bench.archive.pollForErrorResponse() is None

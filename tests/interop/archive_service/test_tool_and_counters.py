@@ -6,6 +6,7 @@ import re
 
 import peer
 import pytest
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 
@@ -41,7 +42,7 @@ def test_the_error_log_is_read_by_the_archive_tool(bench) -> None:
     with pytest.raises(peer.JavaError):
         bench.archive.startRecording("nonsense", bench.stream_id, "LOCAL")
     text = "Aeron URIs must start with 'aeron:', found: nonsense"
-    bench.wait(
+    wait_until(
         lambda: text in peer.archive_tool(bench.server.archive_dir, "errors"),
         "the error in the log",
     )
@@ -77,7 +78,7 @@ def test_the_counters_of_a_recording_are_the_references(bench) -> None:
     assert bench.counter_value(111) >= 1
     bench.archive.stopRecording("aeron:ipc?alias=counted", bench.stream_id)
     bench.wait_stopped(recording_id)
-    bench.wait(
+    wait_until(
         lambda: (
             not any(
                 c.type_id == 100 and int.from_bytes(c.key[:8], "little") == recording_id
@@ -130,5 +131,5 @@ def test_the_recorder_counts_bytes_with_padding_as_its_header(bench) -> None:
     # 409 frames of 160 bytes leave 96 bytes at the end of each term.
     bench.recorded(820, 100)
     expected = before + 820 * 160 + 2 * 32
-    bench.wait(lambda: bench.counter_value(106) >= expected, "all bytes to be counted")
+    wait_until(lambda: bench.counter_value(106) >= expected, "all bytes to be counted")
     assert bench.counter_value(106) == expected

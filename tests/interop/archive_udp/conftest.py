@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from peer import streams
+from peer.archive_session import ArchiveCounters, ArchiveSession
 from peer.servers import Server, ServerSpec, start
 from waits import wait_until
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     import peer
 
-WAIT_S = 30.0
 HOST = "127.0.0.1"
 _dirs = itertools.count(1)
 
@@ -31,7 +31,7 @@ def free_port(host: str = HOST) -> int:
 
 
 @dataclass
-class Site:
+class Site(ArchiveCounters):
     """An archive with its control channel, and the driver of clients that live elsewhere.
 
     Attributes:
@@ -57,20 +57,6 @@ class Site:
         """Directory of the archive's driver."""
         return self.archive.aeron_dir
 
-    def counters(self) -> list[Any]:
-        """All counters of the archive's driver."""
-        return list(CountersReader(self.archive.aeron_dir).infos())
-
-    def counter_value(self, type_id: int) -> int:
-        """Value of the only counter of a type."""
-        (found,) = [c for c in self.counters() if c.type_id == type_id]
-        return found.value
-
-    @staticmethod
-    def wait(condition: Callable[[], Any], what: str, timeout: float = WAIT_S) -> Any:
-        """See ``wait_until``."""
-        return wait_until(condition, what, timeout)
-
     @staticmethod
     def free_port() -> int:
         """A UDP port that nobody has now."""
@@ -95,10 +81,6 @@ class Site:
         """Whether somebody on the driver elsewhere has subscribed to a channel."""
         counters = CountersReader(self.elsewhere.aeron_dir).infos()
         return any(c.type_id == 7 and channel in c.label for c in counters)
-
-    def wait_replays_ended(self) -> None:
-        """Until the archive replays nothing any more."""
-        wait_until(lambda: self.counter_value(112) == 0, "replays to end")
 
 
 def archive_properties(control: str, events: str) -> dict[str, str]:
@@ -252,68 +234,11 @@ def site(request: pytest.FixtureRequest, sites: Sites) -> Site:
 
 
 @dataclass
-class Bench:
-    """A reference client on the driver elsewhere, with a session over UDP."""
+class Bench(ArchiveSession):
+    """A session over UDP, of a client on the driver elsewhere."""
 
+    location = "REMOTE"
     site: Site
-    client: peer.JavaAeron
-    archive: peer.JavaArchive
-    stream_id: int
-    channel: str
-
-    def record(self, channel: str | None = None, location: str = "REMOTE") -> int:
-        """Start a recording; the id of the subscription."""
-        return self.archive.startRecording(channel or self.channel, self.stream_id, location)
-
-    def publish(
-        self, channel: str | None = None, client: peer.JavaAeron | None = None
-    ) -> peer.JavaPublication:
-        """A publication that somebody listens to."""
-        publication = (client or self.client).add_exclusive_publication(
-            channel or self.channel, self.stream_id
-        )
-        wait_until(publication.isConnected, "the archive to subscribe")
-        return publication
-
-    def recordings(self) -> list[dict[str, Any]]:
-        """Descriptors of the recordings of the test's stream."""
-        return self.archive.recordings(from_=0, count=1000, channel="", stream=self.stream_id)
-
-    def recording_id(self, count: int = 1) -> int:
-        """Id of the newest recording of the stream, once there are so many."""
-        return wait_until(
-            lambda: (found := self.recordings()) and len(found) >= count and found,
-            f"{count} recordings of stream {self.stream_id}",
-        )[-1]["recordingId"]
-
-    def wait_recorded(self, recording_id: int, position: int) -> None:
-        """Until a live recording has reached a position."""
-        wait_until(
-            lambda: self.archive.getRecordingPosition(recording_id) >= position,
-            f"recording {recording_id} to reach {position}",
-        )
-
-    def wait_stopped(self, recording_id: int) -> int:
-        """Until a recording has its stop position, which is returned."""
-
-        def stopped() -> int | None:
-            position = self.archive.getStopPosition(recording_id)
-            return None if position == -1 else position + 1
-
-        return wait_until(stopped, f"recording {recording_id} to stop") - 1
-
-    def recorded(self, count: int, length: int) -> tuple[int, int]:
-        """Record numbered messages from elsewhere and stop: recording id and stop position."""
-        before = len(self.recordings())
-        self.record()
-        publication = self.publish()
-        position = publication.offer_numbered(count, length)["position"]
-        recording_id = self.recording_id(before + 1)
-        self.wait_recorded(recording_id, position)
-        self.archive.stopRecording(self.channel, self.stream_id)
-        assert self.wait_stopped(recording_id) == position
-        publication.close()
-        return recording_id, position
 
     def replay_here(self, recording_id: int, position: int, length: int) -> Any:
         """A subscription to a replay that comes to a port of the client's driver."""
@@ -327,21 +252,6 @@ class Bench:
     def descriptor(self, recording_id: int) -> dict[str, Any]:
         """The descriptor of one recording."""
         (found,) = self.archive.recordings(recording_id=recording_id)
-        return found
-
-    def signals(self, count: int) -> list[tuple[str, int]]:
-        """The next signals of the session: name and position."""
-        found: list[tuple[str, int]] = []
-
-        def more() -> bool:
-            found.extend(
-                (s["signal"], s["position"])
-                for s in self.archive.signals()
-                if s["event"] == "signal"
-            )
-            return len(found) >= count
-
-        wait_until(more, f"{count} signals, have {found}")
         return found
 
 
@@ -370,7 +280,7 @@ def bench_on(stream_id: int, channel: str) -> Callable[..., Bench]:
     def make(site: Site, java_client: Callable[..., peer.JavaAeron]) -> Bench:
         client = java_client(site.elsewhere.aeron_dir)
         archive = client.archive(request_channel=site.control, response_channel=site.responses)
-        return Bench(site, client, archive, stream_id, channel)
+        return Bench(client, archive, stream_id, channel, site)
 
     return make
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyarrow import parquet
+from waits import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,7 +116,7 @@ def test_a_recording_is_replayed_to_a_subscriber(
     recording_id = int(commands.output(recorder))
     target = f"aeron:udp?endpoint={address()}"
     subscriber = commands.start("subscribe", target, 5, "--count", len(LINES))
-    site.wait(lambda: site.listens_elsewhere(target), "the subscriber", TIMEOUT_S)
+    wait_until(lambda: site.listens_elsewhere(target), "the subscriber", TIMEOUT_S)
     with ThreadPoolExecutor(1) as reading:  # a full pipe would stop the subscriber, and the replay
         received = reading.submit(commands.output, subscriber)
         commands.run("replay", recording_id, "--channel", target, "--stream", 5)

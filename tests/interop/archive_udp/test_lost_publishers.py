@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from peer.client import numbered_message
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive, RecordingSignal, SourceLocation
 
@@ -41,7 +42,7 @@ def test_a_recording_ends_when_its_publisher_s_driver_is_killed(
         for index in range(2000):
             position = publication.send(numbered_message(index, LENGTH), timeout=30)
         started = next(archive.signals(timeout=30))
-        site.wait(
+        wait_until(
             lambda: archive.recording_position(started.recording_id) == position,
             "everything to be recorded",
         )
@@ -76,12 +77,12 @@ def test_a_replay_ends_when_its_subscriber_s_driver_is_killed(
         recording_id = next(archive.signals(timeout=30)).recording_id
         subscriber = our_client(doomed.aeron_dir, on_error=lambda _: None)
         subscription = subscriber.add_subscription("aeron:udp?endpoint=127.0.0.1:0", 9)
-        site.wait(lambda: subscription.resolved_channel, "the port")
+        wait_until(lambda: subscription.resolved_channel, "the port")
         archive.start_replay(recording_id, subscription.resolved_channel, 9)
-        site.wait(lambda: subscription.is_connected, "the replay")
+        wait_until(lambda: subscription.is_connected, "the replay")
         assert next(subscription.messages(30)).data == numbered_message(0, LENGTH)
-        site.wait(lambda: site.counter_value(112) == 1, "other replays to end")
+        wait_until(lambda: site.counter_value(112) == 1, "other replays to end")
         doomed.process.kill()
-        site.wait(lambda: site.counter_value(112) == 0, "the replay to end")
+        wait_until(lambda: site.counter_value(112) == 0, "the replay to end")
         publication.close()
         archive.stop_recording(channel, stream_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from waits import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,7 @@ def test_streams_of_one_channel_are_recorded_and_replayed_at_once(bench: Any) ->
         bench.archive.startRecording(bench.channel, stream_id, "REMOTE")
     publications = [bench.client.add_exclusive_publication(bench.channel, s) for s in streams]
     for publication in publications:
-        bench.site.wait(publication.isConnected, "the archive to subscribe")
+        wait_until(publication.isConnected, "the archive to subscribe")
     offers = [p.start_offer_numbered(COUNT, LENGTH, first=n) for n, p in enumerate(publications)]
     positions = [offer.result(60)["position"] for offer in offers]
     recordings = []
@@ -66,7 +67,7 @@ def test_a_recording_of_many_segments_is_replayed_while_it_grows(bench: Any) -> 
     checks = [replays[0].start_poll_numbered(count, LENGTH, timeout=60)]
     bench.wait_recorded(recording_id, 1 << 20)
     late = bench.client.add_subscription("aeron:udp?endpoint=127.0.0.1:0", 5)
-    channel = bench.site.wait(late.tryResolveChannelEndpointPort, "the port")
+    channel = wait_until(late.tryResolveChannelEndpointPort, "the port")
     bench.archive.startReplay(recording_id, 0, -1, channel, 5)
     checks.append(late.start_poll_numbered(count, LENGTH, timeout=60))
     position = offered.result(60)["position"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from peer.client import numbered_message
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive, AsyncAeronArchive, SourceLocation
 
@@ -62,7 +63,7 @@ def test_a_stream_is_recorded_and_read(archive, site, channel, stream_id) -> Non
     archive.stop_recording(channel, stream_id)
     messages = [m.data for m in archive.read(started.recording_id)]
     assert messages == [numbered_message(i, LENGTH) for i in range(COUNT)]
-    site.wait(
+    wait_until(
         lambda: archive.recording_position_counter(started.recording_id) is None,
         "the position counter to be freed",
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from peer.client import JavaError
+from waits import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,13 +52,13 @@ def test_a_remote_recording_s_descriptor(bench: Any) -> None:
 
 def test_a_local_recording_spies_on_the_archive_s_driver(bench: Any, local: Any) -> None:
     channel = f"{bench.channel}|ssc=true|alias=spied"
-    subscription_id = bench.record(channel, "LOCAL")
+    subscription_id = bench.record(channel, location="LOCAL")
     (listed,) = bench.archive.recording_subscriptions(
         channel="alias=spied", stream=bench.stream_id, apply_stream=True
     )
     stripped = f"{bench.channel.partition('|')[0]}|alias=spied"
     assert listed["strippedChannel"] == f"aeron-spy:{stripped}"
-    publication = bench.publish(channel, local)
+    publication = bench.publish(channel, client=local)
     position = publication.offer_numbered(1000, 100)["position"]
     recording_id = bench.recording_id()
     bench.wait_recorded(recording_id, position)
@@ -103,7 +104,7 @@ def test_channels_are_stripped_as_the_reference_strips_them(bench: Any) -> None:
     publication = bench.client.add_exclusive_publication(
         f"aeron:udp?endpoint={endpoint}|session-id=99|term-length=64k", bench.stream_id
     )
-    bench.site.wait(publication.isConnected, "the archive to subscribe")
+    wait_until(publication.isConnected, "the archive to subscribe")
     recording_id = bench.recording_id()
     found = bench.descriptor(recording_id)
     assert found["originalChannel"] == channel
@@ -133,9 +134,7 @@ def test_a_dynamic_multi_destination_publication_is_recorded(bench: Any, address
 def test_a_wildcard_endpoint_is_recorded_as_it_was_asked_for(bench: Any) -> None:
     channel = f"aeron:udp?endpoint={HOST}:0"
     subscription_id = bench.record(channel)
-    endpoint = bench.site.wait(
-        lambda: bench.site.bound_address(subscription_id), "the archive's port"
-    )
+    endpoint = wait_until(lambda: bench.site.bound_address(subscription_id), "the archive's port")
     publication = bench.publish(f"aeron:udp?endpoint={endpoint}|term-length=64k")
     position = publication.offer_numbered(10, 100)["position"]
     recording_id = bench.recording_id()
@@ -152,7 +151,7 @@ def test_a_session_is_recorded_alone(bench: Any) -> None:
     publication = bench.client.add_exclusive_publication(bench.channel, bench.stream_id)
     channel = f"{bench.channel}|session-id={publication.sessionId()}"
     bench.record(channel)
-    bench.site.wait(publication.isConnected, "the archive to subscribe")
+    wait_until(publication.isConnected, "the archive to subscribe")
     position = publication.offer_numbered(10, 100)["position"]
     recording_id = bench.recording_id()
     bench.wait_recorded(recording_id, position)
@@ -213,7 +212,7 @@ def test_two_archives_record_one_multicast_stream_alike(bench: Any, local: Any) 
     bench.record(channel)
     subscription = local.add_subscription(channel, bench.stream_id)
     publication = bench.publish(channel)
-    bench.site.wait(subscription.isConnected, "the subscriber beside the archive")
+    wait_until(subscription.isConnected, "the subscriber beside the archive")
     offered = publication.start_offer_numbered(1000, 100)
     assert subscription.poll_numbered(1000, 100)["first_wrong"] is None
     position = offered.result(30)["position"]
@@ -249,7 +248,7 @@ def test_channels_that_cannot_be_recorded_are_refused(bench: Any, wrong: str, te
 
 def test_events_tell_of_recordings_over_udp(bench: Any) -> None:
     events = bench.client.add_subscription(f"{bench.site.events}|endpoint={HOST}:0", 30)
-    bench.site.wait(events.isConnected, "the events stream")
+    wait_until(events.isConnected, "the events stream")
     recording_id, position = bench.recorded(20, 100)
     found: list[dict[str, Any]] = []
     while not found or found[-1]["event"] != "stop":

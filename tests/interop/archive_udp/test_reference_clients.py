@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from waits import wait_until
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -19,7 +20,7 @@ def test_a_remote_stream_is_recorded_and_replayed_elsewhere(bench: Bench) -> Non
     subscription = bench.client.add_subscription(
         f"aeron:udp?endpoint={HOST}:0", bench.stream_id + 50_000
     )
-    resolved = bench.site.wait(subscription.tryResolveChannelEndpointPort, "the replay's port")
+    resolved = wait_until(subscription.tryResolveChannelEndpointPort, "the replay's port")
     bench.archive.startReplay(recording_id, 0, position, resolved, bench.stream_id + 50_000)
     found = subscription.poll_numbered(2000, 100)
     assert (found["count"], found["position"]) == (2000, position)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from peer.client import JavaError
+from waits import wait_until
 
 pytestmark = pytest.mark.interop
 HOST = "127.0.0.1"
@@ -53,7 +54,7 @@ def test_a_replay_joins_at_the_position_asked_for(bench: Any, first: int) -> Non
     # 65536 is not a multiple of a frame's 160 bytes: a padding frame ends each term.
     start = first // 409 * 65536 + first % 409 * 160
     replay = bench.replay_here(recording_id, start, FOLLOW)
-    assert bench.site.wait(replay.images, "the image")[0].joinPosition() == start
+    assert wait_until(replay.images, "the image")[0].joinPosition() == start
     assert replay.poll_numbered(2000 - first, 100, first=first)["position"] == position
     replay.close()
     bench.site.wait_replays_ended()
@@ -104,19 +105,19 @@ def test_a_stopped_replay_is_revoked(bench: Any) -> None:
     recording_id, _ = bench.recorded(5000, 100)
     stream_id = bench.stream_id + 50_000
     subscription = bench.client.add_subscription(f"aeron:udp?endpoint={HOST}:0", stream_id)
-    channel = bench.site.wait(subscription.tryResolveChannelEndpointPort, "the port")
+    channel = wait_until(subscription.tryResolveChannelEndpointPort, "the port")
     replay_id = bench.archive.startReplay(recording_id, 0, FOLLOW, channel, stream_id)
-    bench.site.wait(subscription.isConnected, "the replay")
+    wait_until(subscription.isConnected, "the replay")
     bench.archive.stopReplay(replay_id)
     bench.site.wait_replays_ended()
-    bench.site.wait(lambda: not subscription.isConnected(), "the replay's image to go")
+    wait_until(lambda: not subscription.isConnected(), "the replay's image to go")
     subscription.close()
 
 
 def test_a_replay_ends_when_its_subscriber_leaves(bench: Any) -> None:
     recording_id, _ = bench.recorded(5000, 100)
     replay = bench.replay_here(recording_id, 0, FOLLOW)
-    bench.site.wait(replay.isConnected, "the replay")
+    wait_until(replay.isConnected, "the replay")
     replay.close()
     bench.site.wait_replays_ended()
 
@@ -127,7 +128,7 @@ def test_a_replay_nobody_listens_to_is_given_up(bench: Any, address: Any) -> Non
     bench.archive.startReplay(
         recording_id, 0, position, f"aeron:udp?endpoint={endpoint}|session-id=5", 4711
     )
-    text = bench.site.wait(bench.archive.pollForErrorResponse, "the replay's error")
+    text = wait_until(bench.archive.pollForErrorResponse, "the replay's error")
     initial = bench.descriptor(recording_id)["initialTermId"]
     assert (
         "no connection established for replayChannel="

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from peer.client import JavaError
+from waits import wait_until
 
 from aerolog.archive.client import AeronArchive, ArchiveClientOptions, ArchiveConnection
 from aerolog.archive.protocol import PROTOCOL_VERSION, AuthConnectRequest
@@ -54,7 +55,7 @@ def test_a_session_s_counter_says_whence_it_is(site: Any, bench: Any, ours: Aero
         assert "sourceIdentity=127.0.0.1:" in theirs.label
         assert own.value == ours.control_session_id
     gone = ours.options.name
-    site.wait(
+    wait_until(
         lambda: not [c for c in session_counters(site).values() if gone in c.label], "its end"
     )
 
@@ -73,7 +74,7 @@ def test_a_client_that_closes_ends_its_session(site: Any, ours: AeronArchive) ->
     session_id = ours.control_session_id
     assert session_id in session_counters(site)
     ours.close()
-    site.wait(lambda: session_id not in session_counters(site), "the session to end")
+    wait_until(lambda: session_id not in session_counters(site), "the session to end")
 
 
 def test_a_client_that_dies_ends_its_session(site: Any, own_java_peer: Any) -> None:
@@ -82,7 +83,7 @@ def test_a_client_that_dies_ends_its_session(site: Any, own_java_peer: Any) -> N
     session_id = archive.control_session_id
     assert session_id in session_counters(site)
     own_java_peer.kill()
-    site.wait(lambda: session_id not in session_counters(site), "the session to end", 30)
+    wait_until(lambda: session_id not in session_counters(site), "the session to end", 30)
 
 
 def test_a_recording_outlives_the_session_that_started_it(bench: Any, ours: AeronArchive) -> None:
@@ -116,10 +117,10 @@ def test_responses_nobody_listens_to_end_the_session_and_the_request_stream(
         encoded_credentials=b"",
         client_info="nobody",
     )
-    site.wait(lambda: requests.offer(request.encode()) > 0, "room for the request")
-    site.wait(lambda: set(session_counters(site)) - before, "the session")
-    site.wait(lambda: set(session_counters(site)) <= before, "the session to be given up")
-    site.wait(lambda: not requests.is_connected, "the requests to be refused")
+    wait_until(lambda: requests.offer(request.encode()) > 0, "room for the request")
+    wait_until(lambda: set(session_counters(site)) - before, "the session")
+    wait_until(lambda: set(session_counters(site)) <= before, "the session to be given up")
+    wait_until(lambda: not requests.is_connected, "the requests to be refused")
 
 
 def test_a_response_channel_that_cannot_be_gives_no_answer(site: Any, our_client: Any) -> None:
@@ -160,10 +161,10 @@ def test_clients_notice_an_archive_that_ends_and_connect_to_the_next(
     theirs = java.archive(**options)
     archive_id = ours.archive_id
     assert first.process.stop() == 0
-    site.wait(lambda: ours.is_disconnected or ours.poll() < 0, "our client to notice", 30)
+    wait_until(lambda: ours.is_disconnected or ours.poll() < 0, "our client to notice", 30)
     with pytest.raises(AerologError, match="closed|connected|no longer available"):
         ours.list_recording(0)
-    site.wait(lambda: theirs.pollForErrorResponse() == "not connected", "theirs to notice", 30)
+    wait_until(lambda: theirs.pollForErrorResponse() == "not connected", "theirs to notice", 30)
     with pytest.raises(JavaError):
         theirs.getStopPosition(0)
     ours.close()
