@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aerolog.transport.driver.context import remove_at
+from aerolog.transport.driver.context import take_from
 from aerolog.transport.driver.counters.stream_counters import (
     CounterType,
     heartbeat_key,
@@ -83,10 +83,10 @@ class Clients:
         """Find the clients that have closed or timed out, announce that, and forget them."""
         counters = self._context.counters
         oldest_alive_ms = self._agent.now_ms - self._agent.client_liveness_ms
-        for index in range(len(self._clients) - 1, -1, -1):
-            client = self._clients[index]
-            if counters.counter_value(client.heartbeat_counter_id) >= oldest_alive_ms:
-                continue
+        for client in take_from(
+            self._clients,
+            lambda client: counters.counter_value(client.heartbeat_counter_id) < oldest_alive_ms,
+        ):
             client.gone = True
             if not client.closed_by_command:
                 counters.get_and_add(SystemCounter.CLIENT_TIMEOUTS, 1)
@@ -94,7 +94,6 @@ class Clients:
             self._context.tell(UnavailableCounter(client.client_id, client.heartbeat_counter_id))
             self._agent.forget_client(client.heartbeat_counter_id)
             self._context.free_counter(client.heartbeat_counter_id)
-            remove_at(self._clients, index)
 
     def _find(self, client_id: int) -> AeronClient | None:
         return next((c for c in self._clients if c.client_id == client_id), None)
