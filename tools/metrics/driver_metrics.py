@@ -150,7 +150,15 @@ class DriverSource:
         self._streams.add(samples, look.streams, snapshot)
         self._clusters.add(samples, snapshot)
         self._add_losses(samples, view)
-        self._add_overflows(samples)
+        for kind, bound in (
+            ("streams", self._streams.bound),
+            ("clusters", self._clusters.bound),
+            ("cluster components", self._clusters.components),
+            ("losses", self._losses),
+            ("clients", self._clients),
+            ("errors", self._errors),
+        ):
+            add_overflow(samples, directory, kind, bound)
 
     def _add_channels(self, samples: Samples, snapshot: CountersSnapshot) -> None:
         for row in snapshot.rows_of(_DIRECTIONS):
@@ -177,15 +185,6 @@ class DriverSource:
             samples.add("loss_bytes_total", entry.total_bytes_lost, *where)
             samples.add("loss_observations_total", entry.observation_count, *where)
             samples.add("loss_last_time_seconds", entry.last_observation_ms / 1000, *where)
-
-    def _add_overflows(self, samples: Samples) -> None:
-        add_overflow(samples, self._reader.aeron_dir, "streams", self._streams.bound)
-        add_overflow(samples, self._reader.aeron_dir, "clusters", self._clusters.bound)
-        components = self._clusters.components
-        add_overflow(samples, self._reader.aeron_dir, "cluster components", components)
-        add_overflow(samples, self._reader.aeron_dir, "losses", self._losses)
-        add_overflow(samples, self._reader.aeron_dir, "clients", self._clients)
-        add_overflow(samples, self._reader.aeron_dir, "errors", self._errors)
 
     def close(self) -> None:
         """Lets go of it."""

@@ -142,9 +142,7 @@ class _Once:
         from aerolog.transport.errors import AerologError
 
         if planned.held_back is not None:
-            raise AerologError(
-                f"nothing goes: {planned.held_back}; when the clock is right: --accept-clock"
-            )
+            raise AerologError(shared.plan_summary(planned))
         if self._yes:
             for warning in planned.warnings:
                 remark(f"warning: {warning}")

@@ -129,6 +129,8 @@ def amount(count: int, name: str) -> str:
 
 def plan_summary(plan: Plan) -> str:
     """A plan in a line."""
+    if plan.held_back is not None:
+        return f"nothing goes: {plan.held_back}; when the clock is right: --accept-clock"
     if not plan.steps:
         return "nothing goes"
     return (
@@ -184,7 +186,7 @@ def show_plan(plan: Plan) -> None:
     for warning in plan.warnings:
         remark(f"warning: {warning}")
     if plan.held_back is not None:
-        remark(f"nothing goes: {plan.held_back}; when the clock is right: --accept-clock")
+        remark(plan_summary(plan))
         return
     say(plan_summary(plan))
     if plan.steps:

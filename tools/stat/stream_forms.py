@@ -162,41 +162,34 @@ def ahead_of(stream: StreamView, reference_id: int) -> int:
 
 def backlogs(stream: StreamView) -> Iterator[dict[str, Any]]:
     """What waits for whom in a stream: bytes behind, and room before somebody has to wait."""
-    identity = {
-        "session_id": stream.session_id,
-        "stream_id": stream.stream_id,
-        "channel": stream.channel,
-    }
+
+    def row(
+        who: str, identity: int, position: int | None, backlog: int, window: int | None
+    ) -> dict[str, Any]:
+        return {
+            "session_id": stream.session_id,
+            "stream_id": stream.stream_id,
+            "channel": stream.channel,
+            "who": who,
+            "id": identity,
+            "position": position,
+            "backlog": backlog,
+            "window": window,
+        }
+
     publisher, sender = stream.publisher, stream.sender
     if sender is not None and publisher is not None:
         behind = max(0, (publisher.position or 0) - (sender.position or 0))
-        yield {
-            **identity,
-            "who": "sender",
-            "id": sender.registration_id,
-            "position": sender.position,
-            "backlog": behind,
-            "window": sender.window,
-        }
+        yield row("sender", sender.registration_id, sender.position, behind, sender.window)
     for receiver in stream.receivers:
-        yield {
-            **identity,
-            "who": "receiver",
-            "id": receiver.registration_id,
-            "position": receiver.position,
-            "backlog": receiver.missing,
-            "window": None,
-        }
+        yield row("receiver", receiver.registration_id, receiver.position, receiver.missing, None)
+    window = None if publisher is None or not stream.is_ipc else publisher.window
     for reader in stream.subscribers:
-        kind = "spy" if reader.is_spy else "subscriber"
-        yield {
-            **identity,
-            "who": kind if reader.recording_id is None else "recording",
-            "id": reader.registration_id if reader.recording_id is None else reader.recording_id,
-            "position": reader.position,
-            "backlog": max(0, ahead_of(stream, reader.reference_id) - reader.position),
-            "window": None if publisher is None or not stream.is_ipc else publisher.window,
-        }
+        who, identity = "spy" if reader.is_spy else "subscriber", reader.registration_id
+        if reader.recording_id is not None:
+            who, identity = "recording", reader.recording_id
+        behind = max(0, ahead_of(stream, reader.reference_id) - reader.position)
+        yield row(who, identity, reader.position, behind, window)
 
 
 class Backlogs:

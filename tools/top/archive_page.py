@@ -9,7 +9,7 @@ from aerolog.tools.top.companion_text import is_bad
 from aerolog.tools.top.glyphs import progress
 from aerolog.tools.top.measurement import ReplayFigures
 from aerolog.tools.top.page import TablePage
-from aerolog.tools.top.text_lines import Column, Line, Piece, Style, clean, line
+from aerolog.tools.top.text_lines import Column, Line, Piece, Style, clean, column, line
 from aerolog.tools.top.top_model import RecordingTrack
 
 if TYPE_CHECKING:
@@ -86,47 +86,28 @@ def _health(row: RecordingTrack) -> Piece:
 
 
 _COLUMNS: tuple[Column[RecordingTrack], ...] = (
-    Column(
+    column(
         "KIND",
         7,
-        lambda row, _width, _glyphs: table_cells.plain(_kind(row)),
-        order=lambda row: (_kind(row), row.figures.recording_id or 0, *row.key),
+        lambda row: table_cells.plain(_kind(row)),
+        lambda row: (_kind(row), row.figures.recording_id or 0, *row.key),
         right=True,
     ),
-    Column(
-        "ID",
-        5,
-        lambda row, _width, _glyphs: _id(row),
-        order=lambda row: (row.figures.recording_id or 0, *row.key),
-        right=True,
-    ),
-    Column(
-        "STREAM",
-        7,
-        lambda row, _width, _glyphs: _stream(row),
-        order=lambda row: (row.figures.stream_id or 0, *row.key),
-        right=True,
-    ),
-    Column(
+    column("ID", 5, _id, lambda row: (row.figures.recording_id or 0, *row.key), right=True),
+    column("STREAM", 7, _stream, lambda row: (row.figures.stream_id or 0, *row.key), right=True),
+    column(
         "CHANNEL",
         12,
-        lambda row, _width, _glyphs: table_cells.channel(row.figures.channel),
-        order=lambda row: (row.figures.channel, *row.key),
+        lambda row: table_cells.channel(row.figures.channel),
+        lambda row: (row.figures.channel, *row.key),
         grows=2,
     ),
-    Column(
-        "BYTES",
-        8,
-        lambda row, _width, _glyphs: _bytes(row),
-        order=lambda row: (done(row), *row.key),
-        right=True,
-        descending=True,
-    ),
-    Column(
+    column("BYTES", 8, _bytes, lambda row: (done(row), *row.key), right=True, descending=True),
+    column(
         "RATE",
         9,
-        lambda row, _width, _glyphs: table_cells.rate(row.meter.rate),
-        order=lambda row: (row.meter.rate or 0.0, *row.key),
+        lambda row: table_cells.rate(row.meter.rate),
+        lambda row: (row.meter.rate or 0.0, *row.key),
         right=True,
         descending=True,
     ),
@@ -137,7 +118,7 @@ _COLUMNS: tuple[Column[RecordingTrack], ...] = (
         grows=1,
     ),
     Column("PROGRESS", 17, _progress, order=_order_progress, grows=2),
-    Column("HEALTH", 9, lambda row, _width, _glyphs: _health(row), from_width=120),
+    column("HEALTH", 9, _health, from_width=120),
 )
 
 

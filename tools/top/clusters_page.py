@@ -9,7 +9,7 @@ from aerolog.tools.top import number_text, table_cells
 from aerolog.tools.top.cluster_figures import ClusterTrack
 from aerolog.tools.top.glyphs import sparkline
 from aerolog.tools.top.page import TablePage, TextPage
-from aerolog.tools.top.text_lines import Column, Line, Piece, Style, fit, line
+from aerolog.tools.top.text_lines import Column, Line, Piece, Style, column, fit, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -58,11 +58,11 @@ def _column(
     from_width: int = 0,
     right: bool = True,
 ) -> Column[ClusterTrack]:
-    return Column(
+    return column(
         title,
         width,
-        lambda row, _width, _glyphs: piece(row.figures),
-        order=lambda row: (order(row.figures), row.figures.cluster_id),
+        lambda row: piece(row.figures),
+        lambda row: (order(row.figures), row.figures.cluster_id),
         right=right,
         from_width=from_width,
         descending=right and title != "CLUSTER",
@@ -97,11 +97,11 @@ _COLUMNS: Final[tuple[Column[ClusterTrack], ...]] = (
     _column(
         "COMMITTED", 14, lambda one: _position(one.committed), lambda one: one.committed or -1
     ),
-    Column(
+    column(
         "RATE",
         9,
-        lambda row, _width, _glyphs: table_cells.rate(row.meter.rate),
-        order=lambda row: (row.meter.rate or 0.0, row.figures.cluster_id),
+        lambda row: table_cells.rate(row.meter.rate),
+        lambda row: (row.meter.rate or 0.0, row.figures.cluster_id),
         right=True,
         descending=True,
     ),

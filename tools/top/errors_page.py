@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.tools.top import number_text
 from aerolog.tools.top.page import TablePage, TextPage
-from aerolog.tools.top.text_lines import Column, Line, Style, clean, line, wrapped
+from aerolog.tools.top.text_lines import Column, Line, Style, clean, column, line, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,40 +32,37 @@ class ErrorsPage(TablePage[Told]):
     def __init__(self, glyphs: Glyphs) -> None:
         self._now_ms = 0
         columns: tuple[Column[Told], ...] = (
-            Column(
+            column(
                 "COUNT",
                 7,
-                lambda row, _width, _glyphs: (f"{row[1].count:,}", Style.PLAIN),
-                order=lambda row: (row[1].count, row[1].last_ms),
+                lambda row: (f"{row[1].count:,}", Style.PLAIN),
+                lambda row: (row[1].count, row[1].last_ms),
                 right=True,
                 descending=True,
             ),
-            Column(
+            column(
                 "LAST",
                 8,
-                lambda row, _width, _glyphs: self._since(row[1]),
-                order=lambda row: (row[1].last_ms, row[1].first_ms),
+                lambda row: self._since(row[1]),
+                lambda row: (row[1].last_ms, row[1].first_ms),
                 right=True,
                 descending=True,
             ),
-            Column(
+            column(
                 "FIRST SEEN",
                 24,
-                lambda row, _width, _glyphs: (number_text.date_time(row[1].first_ms), Style.DIM),
-                order=lambda row: (row[1].first_ms, row[1].last_ms),
+                lambda row: (number_text.date_time(row[1].first_ms), Style.DIM),
+                lambda row: (row[1].first_ms, row[1].last_ms),
                 descending=True,
             ),
-            Column(
-                "FROM",
-                7,
-                lambda row, _width, _glyphs: (row[0], Style.PLAIN),
-                order=lambda row: (row[0], row[1].last_ms),
+            column(
+                "FROM", 7, lambda row: (row[0], Style.PLAIN), lambda row: (row[0], row[1].last_ms)
             ),
-            Column(
+            column(
                 "ERROR",
                 20,
-                lambda row, _width, _glyphs: (_first_line(row[1]), Style.PLAIN),
-                order=lambda row: (row[1].text,),
+                lambda row: (_first_line(row[1]), Style.PLAIN),
+                lambda row: (row[1].text,),
                 grows=1,
             ),
         )

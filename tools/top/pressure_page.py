@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aerolog.tools.top import number_text, table_cells, top_model
 from aerolog.tools.top.page import TablePage, TextPage
 from aerolog.tools.top.stream_page import StreamPage, told_losses
-from aerolog.tools.top.text_lines import Column, Line, Piece, Style, clean, flowing, line
+from aerolog.tools.top.text_lines import Column, Line, Piece, Style, clean, column, flowing, line
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -102,59 +102,55 @@ def _why(row: Pressed) -> Piece:
 
 
 _COLUMNS: tuple[Column[Pressed], ...] = (
-    Column(
+    column(
         "STREAM",
         7,
-        lambda row, _width, _glyphs: table_cells.plain(str(row.stream_id)),
-        order=lambda row: (row.stream_id, row.session_id),
+        lambda row: table_cells.plain(str(row.stream_id)),
+        lambda row: (row.stream_id, row.session_id),
         right=True,
     ),
-    Column(
+    column(
         "SESSION",
         11,
-        lambda row, _width, _glyphs: table_cells.plain(str(row.session_id)),
-        order=lambda row: (row.session_id, row.stream_id),
+        lambda row: table_cells.plain(str(row.session_id)),
+        lambda row: (row.session_id, row.stream_id),
         right=True,
     ),
-    Column(
+    column(
         "CHANNEL",
         14,
-        lambda row, _width, _glyphs: table_cells.channel(row.channel),
-        order=lambda row: (row.channel, row.stream_id, row.session_id),
+        lambda row: table_cells.channel(row.channel),
+        lambda row: (row.channel, row.stream_id, row.session_id),
         grows=1,
     ),
-    Column(
+    column(
         "LOST",
         8,
-        lambda row, _width, _glyphs: _lost(row),
-        order=lambda row: (row.lost, row.naks + row.back_pressure, row.is_full),
+        _lost,
+        lambda row: (row.lost, row.naks + row.back_pressure, row.is_full),
         right=True,
         descending=True,
     ),
-    Column(
+    column(
         "NAK",
         7,
-        lambda row, _width, _glyphs: table_cells.trouble(row.naks),
-        order=lambda row: (row.naks, row.lost, row.back_pressure),
+        lambda row: table_cells.trouble(row.naks),
+        lambda row: (row.naks, row.lost, row.back_pressure),
         right=True,
         descending=True,
     ),
-    Column(
+    column(
         "BPE",
         7,
-        lambda row, _width, _glyphs: table_cells.trouble(row.back_pressure),
-        order=lambda row: (row.back_pressure, row.naks, row.lost),
+        lambda row: table_cells.trouble(row.back_pressure),
+        lambda row: (row.back_pressure, row.naks, row.lost),
         right=True,
         descending=True,
     ),
-    Column(
-        "WINDOW",
-        8,
-        lambda row, _width, _glyphs: _window(row),
-        order=lambda row: (2**63 if row.window is None else row.window,),
-        right=True,
+    column(
+        "WINDOW", 8, _window, lambda row: (2**63 if row.window is None else row.window,), right=True
     ),
-    Column("BECAUSE", 11, lambda row, _width, _glyphs: _why(row), grows=2),
+    column("BECAUSE", 11, _why, grows=2),
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from aerolog.tools.top import number_text, table_cells
 from aerolog.tools.top.page import TablePage
 from aerolog.tools.top.stream_page import StreamPage
-from aerolog.tools.top.text_lines import Column, clean
+from aerolog.tools.top.text_lines import Column, clean, column
 from aerolog.tools.top.top_model import StreamTrack
 
 if TYPE_CHECKING:
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
     from aerolog.tools.top.top_model import Model
 
 _COLUMNS: tuple[Column[StreamTrack], ...] = (
-    Column(
+    column(
         "STREAM",
         7,
-        lambda row, _width, _glyphs: table_cells.plain(str(row.view.stream_id)),
-        order=lambda row: (row.view.stream_id, row.view.session_id),
+        lambda row: table_cells.plain(str(row.view.stream_id)),
+        lambda row: (row.view.stream_id, row.view.session_id),
         right=True,
     ),
-    Column(
+    column(
         "SESSION",
         11,
-        lambda row, _width, _glyphs: table_cells.plain(str(row.view.session_id)),
-        order=lambda row: (row.view.session_id, row.view.stream_id),
+        lambda row: table_cells.plain(str(row.view.session_id)),
+        lambda row: (row.view.session_id, row.view.stream_id),
         right=True,
     ),
-    Column(
+    column(
         "CHANNEL",
         15,
-        lambda row, _width, _glyphs: table_cells.channel(row.view.channel),
-        order=lambda row: (row.view.channel, row.view.stream_id, row.view.session_id),
+        lambda row: table_cells.channel(row.view.channel),
+        lambda row: (row.view.channel, row.view.stream_id, row.view.session_id),
         grows=3,
     ),
-    Column(
+    column(
         "RATE",
         9,
-        lambda row, _width, _glyphs: table_cells.rate(row.rate),
-        order=lambda row: (row.rate or 0.0, row.position, -row.view.stream_id),
+        lambda row: table_cells.rate(row.rate),
+        lambda row: (row.rate or 0.0, row.position, -row.view.stream_id),
         right=True,
         descending=True,
     ),
@@ -51,28 +51,25 @@ _COLUMNS: tuple[Column[StreamTrack], ...] = (
         lambda row, width, glyphs: table_cells.curve(row.curve, width, glyphs),
         grows=1,
     ),
-    Column(
+    column(
         "POSITION",
         18,
-        lambda row, _width, _glyphs: table_cells.plain(number_text.position(row.position)),
-        order=lambda row: (row.position,),
+        lambda row: table_cells.plain(number_text.position(row.position)),
+        lambda row: (row.position,),
         right=True,
         from_width=100,
         descending=True,
     ),
-    Column(
+    column(
         "BEHIND",
         8,
-        lambda row, _width, _glyphs: table_cells.backlog(row.behind),
-        order=lambda row: (-1 if row.behind is None else row.behind, row.view.stream_id),
+        lambda row: table_cells.backlog(row.behind),
+        lambda row: (-1 if row.behind is None else row.behind, row.view.stream_id),
         right=True,
         descending=True,
     ),
-    Column(
-        "LIMITED BY",
-        15,
-        lambda row, _width, _glyphs: table_cells.limit(row),
-        order=lambda row: (str(row.limit.kind), row.view.stream_id),
+    column(
+        "LIMITED BY", 15, table_cells.limit, lambda row: (str(row.limit.kind), row.view.stream_id)
     ),
 )
 

@@ -127,6 +127,30 @@ class Column(Generic[Row]):
     descending: bool = False
 
 
+def column(
+    title: str,
+    width: int,
+    piece: Callable[[Row], Piece],
+    order: Callable[[Row], tuple[float | str | int, ...]] | None = None,
+    *,
+    right: bool = False,
+    grows: int = 0,
+    from_width: int = 0,
+    descending: bool = False,
+) -> Column[Row]:
+    """A column whose pieces are the same in each width."""
+    return Column(
+        title,
+        width,
+        lambda row, _width, _glyphs: piece(row),
+        order,
+        right,
+        grows,
+        from_width,
+        descending,
+    )
+
+
 def layout(columns: Sequence[Column[Row]], width: int) -> list[tuple[Column[Row], int]]:
     """The columns that a terminal of that width has room for, each with its width."""
     shown = [column for column in columns if column.from_width <= width]
