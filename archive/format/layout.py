@@ -15,8 +15,6 @@ from aerolog.archive.protocol.catalog_records import (
 from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.transport.protocol.fixed_layout import Field
 from aerolog.transport.protocol.sbe import (
-    HEADER_LENGTH,
-    MESSAGE_HEADER,
     Layout,
     semantic_version,
 )
@@ -55,12 +53,10 @@ DESCRIPTOR_BLOCK_LENGTH = RecordingDescriptor.LAYOUT.block_length
 DESCRIPTOR = _fields(RecordingDescriptor.LAYOUT)
 DESCRIPTOR_STRINGS = tuple(field.name for field in RecordingDescriptor.LAYOUT.var)
 
-MARK_MESSAGE_HEADER_LENGTH = HEADER_LENGTH
 MARK_BLOCK_LENGTH = MarkFileHeader.LAYOUT.block_length
 MARK_TEMPLATE_ID = MarkFileHeader.LAYOUT.template_id
 MARK_SCHEMA_ID = MarkFileHeader.LAYOUT.schema.id
 MARK_SCHEMA_VERSION = MarkFileHeader.LAYOUT.schema_version
-MARK_MESSAGE_HEADER = MESSAGE_HEADER
 # Offsets count from the end of the SBE message header, which files of old versions do not have.
 MARK_BLOCK = _fields(MarkFileHeader.LAYOUT)
 MARK_STRINGS = tuple(field.name for field in MarkFileHeader.LAYOUT.var)

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 IO_LENGTH = 1024 * 1024
 PAGE_LENGTH = 4096
-_WORD_LENGTH = 8
 _OFFSET = offsets(FRAME_HEADER)
 _I32 = struct.Struct("<i")
 _U16 = struct.Struct("<H")

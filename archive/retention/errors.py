@@ -46,7 +46,3 @@ class HoldsDamagedError(RetentionError):
 
 class JournalDamagedError(RetentionError):
     """The journal cannot be written, or has an unknown version."""
-
-
-class ClockError(RetentionError):
-    """The clock shows an implausible time, so that ages cannot be computed."""

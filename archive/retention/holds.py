@@ -19,7 +19,6 @@ from aerolog.archive.retention.retention_folder import (
     folder_path,
     holds_path,
     lock_within,
-    make_folder,
     reserve_room,
     step_lock_path,
     with_room,
@@ -210,9 +209,8 @@ def step_lock(
         NoRoomError: the disk is full, and no room is reserved.
         OSError: the folder is not writable.
     """
-    with_room(archive_dir, files, lambda: make_folder(archive_dir, files))
     path = step_lock_path(archive_dir)
-    lock = with_room(archive_dir, files, lambda: lock_within(_STEP_PATIENCE_S, path, files, clock))
+    lock = lock_within(_STEP_PATIENCE_S, archive_dir, path, files, clock)
     if lock is None:
         raise RetentionError(
             f"a step of a run in {archive_dir} does not end: see aerolog retention status"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from aerolog.archive.retention.errors import JournalDamagedError, NoRoomError
 from aerolog.archive.retention.retention_folder import (
@@ -23,6 +23,7 @@ from aerolog.archive.retention.retention_folder import (
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 VERSION: Final = 1
@@ -110,35 +111,22 @@ class JournalState:
         at_ms = line["at_ms"]
         if not isinstance(at_ms, int):
             raise TypeError("at_ms")
-        match line["event"]:
-            case "run-begin":
-                self._run_begin(line, at_ms)
-            case "run-end":
-                self._run_end(line, at_ms)
-            case "step-begin":
-                self._step_begin(line)
-            case "step-end":
-                self._step_end(line)
-            case "hold":
-                self._hold(line)
-            case "release":
-                self._release(line)
-            case "summary":
-                self._summary(line)
-            case other:
-                raise ValueError(other)
+        self._TAKERS[line["event"]](self, line)
         self.last_ms = at_ms if self.last_ms is None else max(self.last_ms, at_ms)
 
-    def _run_begin(self, line: dict[str, Any], at_ms: int) -> None:
+    def _run_begin(self, line: dict[str, Any]) -> None:
         self.last_run = Run(
-            int(line["run"]), at_ms, boot=str(line["boot"]), uptime_ns=int(line["uptime_ns"])
+            int(line["run"]),
+            line["at_ms"],
+            boot=str(line["boot"]),
+            uptime_ns=int(line["uptime_ns"]),
         )
         self.runs = max(self.runs, self.last_run.run)
 
-    def _run_end(self, line: dict[str, Any], at_ms: int) -> None:
+    def _run_end(self, line: dict[str, Any]) -> None:
         run = self.last_run
         if run is not None and run.run == line["run"]:
-            run.end_ms = at_ms
+            run.end_ms = line["at_ms"]
             run.error = line.get("error")
 
     def _step_begin(self, line: dict[str, Any]) -> None:
@@ -187,6 +175,17 @@ class JournalState:
             "unfinished": list(self.unfinished.values()),
             "holds": list(self.holds.values()),
         }
+
+    #: What takes a line, by the line's event.
+    _TAKERS: ClassVar[dict[str, Callable[[JournalState, dict[str, Any]], None]]] = {
+        RUN_BEGIN: _run_begin,
+        RUN_END: _run_end,
+        STEP_BEGIN: _step_begin,
+        STEP_END: _step_end,
+        HOLD: _hold,
+        RELEASE: _release,
+        SUMMARY: _summary,
+    }
 
 
 class Journal:

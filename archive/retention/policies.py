@@ -7,7 +7,7 @@ chooses every recording must say so with ``everything``, so that none does by mi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
@@ -239,6 +239,3 @@ class Policies:
     def asks_for_labels(self) -> bool:
         """Whether a policy chooses by label, so that the SQL catalog is needed."""
         return any(policy.labels for policy in self)
-
-
-POLICY_FIELDS: Final = frozenset(one.name for one in fields(Policy))

@@ -64,9 +64,8 @@ def run_lock(
         NoRoomError: the disk is full, and no room is reserved.
         OSError: the folder is not writable.
     """
-    with_room(archive_dir, files, lambda: make_folder(archive_dir, files))
     path = lock_path(archive_dir)
-    lock = with_room(archive_dir, files, lambda: lock_within(_LOOKERS_S, path, files, clock))
+    lock = lock_within(_LOOKERS_S, archive_dir, path, files, clock)
     if lock is None:
         holder = who_holds(archive_dir, files)
         raise RetentionLockedError(
@@ -137,14 +136,38 @@ def with_room(archive_dir: str | Path, files: FileSystem, write: Callable[[], T]
 
 
 def lock_within(
-    seconds: float, path: str, files: FileSystem, clock: Clock | None = None
+    seconds: float,
+    archive_dir: str | Path,
+    path: str,
+    files: FileSystem,
+    clock: Clock | None = None,
 ) -> FileLock | None:
-    """Lock a file that another process may hold for a while; None when it does not end in time."""
+    """Lock a file of retention that another process may hold for a while.
+
+    Args:
+        seconds: how long to wait for the other process.
+        archive_dir: the archive's folder.
+        path: the file; it and its folder are created where needed.
+        files: the file system to use.
+        clock: measures the wait, the system's by default.
+
+    Returns:
+        The lock, None when the other process does not end in time.
+
+    Raises:
+        NoRoomError: the disk is full, and no room is reserved.
+        OSError: the folder is not writable.
+    """
     clock = clock or SystemClock()
-    deadline_ns = clock.now_ns() + int(seconds * NS_PER_S)
-    while (lock := files.try_lock(path)) is None and clock.now_ns() < deadline_ns:
-        time.sleep(_PAUSE_S)
-    return lock
+
+    def lock() -> FileLock | None:
+        deadline_ns = clock.now_ns() + int(seconds * NS_PER_S)
+        while (held := files.try_lock(path)) is None and clock.now_ns() < deadline_ns:
+            time.sleep(_PAUSE_S)
+        return held
+
+    with_room(archive_dir, files, lambda: make_folder(archive_dir, files))
+    return with_room(archive_dir, files, lock)
 
 
 def who_holds(archive_dir: str | Path, files: FileSystem) -> str:
