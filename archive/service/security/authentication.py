@@ -56,7 +56,18 @@ class AuthorisationService(Protocol):
         """Return whether a principal may send a request with a template id."""
 
 
-class AcceptAll:
+class NoChallenges:
+    """The part of an authenticator that is the same in all that never challenge a client."""
+
+    def on_challenge_response(self, session_id: int, credentials: bytes, now_ms: int) -> None:
+        """Ignore the answer; there are no challenges."""
+
+    def on_challenged_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
+        """Reject; there are no challenges."""
+        session.reject()
+
+
+class AcceptAll(NoChallenges):
     """Accepts every client with an empty principal, as the reference's default authenticator."""
 
     def on_connect_request(self, session_id: int, credentials: bytes, now_ms: int) -> None:
@@ -65,12 +76,6 @@ class AcceptAll:
     def on_connected_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
         """Accept the client."""
         session.authenticate(b"")
-
-    def on_challenge_response(self, session_id: int, credentials: bytes, now_ms: int) -> None:
-        """Ignore the answer; there are no challenges."""
-
-    def on_challenged_session(self, session: SessionProxy, now_ms: int) -> None:
-        """Do nothing; there are no challenges."""
 
 
 class FixedAuthorisation:

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.service.security.authentication import NoChallenges
 from aerolog.archive.service.security.password_checks import PasswordCheck, PasswordChecks
 from aerolog.archive.service.security.passwords import hash_password, parse_passwords
 from aerolog.archive.service.security.watched_file import CHECK_INTERVAL_S, WatchedFile
@@ -25,7 +26,7 @@ CREDENTIALS_LENGTH_MAX: Final = 1024
 REMEMBERED_MAX: Final = 1024
 
 
-class PasswordFileAuthenticator:
+class PasswordFileAuthenticator(NoChallenges):
     """Takes ``user:password`` as credentials; the principal is the user name.
 
     Passwords are hashed one at a time on a separate thread, so that the archive is not delayed. The
@@ -90,13 +91,6 @@ class PasswordFileAuthenticator:
             session.reject()
         else:
             session.authenticate(principal)
-
-    def on_challenge_response(self, session_id: int, credentials: bytes, now_ms: int) -> None:
-        """Ignore the answer; there are no challenges."""
-
-    def on_challenged_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
-        """Reject; there are no challenges."""
-        session.reject()
 
     def on_session_closed(self, session_id: int) -> None:
         """Remove what is stored about the session and cancel its check if it has not started."""

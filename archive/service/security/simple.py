@@ -5,13 +5,15 @@ from __future__ import annotations
 import hmac
 from typing import TYPE_CHECKING
 
+from aerolog.archive.service.security.authentication import NoChallenges
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from aerolog.archive.service.security.authentication import SessionProxy
 
 
-class SimpleAuthenticator:
+class SimpleAuthenticator(NoChallenges):
     """Looks up credentials in a table, byte for byte; there are no challenges.
 
     Args:
@@ -37,13 +39,6 @@ class SimpleAuthenticator:
             session.reject()
         else:
             session.authenticate(principal)
-
-    def on_challenge_response(self, session_id: int, credentials: bytes, now_ms: int) -> None:
-        """Ignore the answer; there are no challenges."""
-
-    def on_challenged_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
-        """Reject; there are no challenges."""
-        session.reject()
 
     def on_session_closed(self, session_id: int) -> None:
         """Remove what is stored about the session."""
