@@ -1,4 +1,3 @@
-import io.aeron.archive.client.AeronArchive;
 import io.aeron.cluster.service.ClusteredService;
 import io.aeron.cluster.service.ClusteredServiceContainer;
 import java.lang.reflect.Constructor;
@@ -25,21 +24,13 @@ public final class ClusterContainer
         try (ClusteredServiceContainer container = ClusteredServiceContainer.launch(
                 new ClusteredServiceContainer.Context()
                     .aeronDirectoryName(args[1])
-                    .archiveContext(new AeronArchive.Context()
-                        .aeronDirectoryName(args[1])
-                        .controlRequestChannel("aeron:ipc")
-                        .controlResponseChannel("aeron:ipc"))
+                    .archiveContext(ClusterNode.archiveClient(args[1]))
                     .clusterDirectoryName(args[0] + "/cluster")
                     .clusteredService((ClusteredService)service)
                     .terminationHook(() -> System.out.println("terminated"))
                     .errorHandler(Throwable::printStackTrace)))
         {
-            System.out.println("ready");
-            System.out.flush();
-            while (System.in.read() >= 0)
-            {
-                Thread.onSpinWait();
-            }
+            Server.untilInputEnds();
         }
     }
 }

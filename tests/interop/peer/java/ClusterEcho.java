@@ -1,10 +1,7 @@
 import io.aeron.ExclusivePublication;
 import io.aeron.Image;
-import io.aeron.Publication;
-import io.aeron.cluster.codecs.CloseReason;
 import io.aeron.cluster.service.ClientSession;
 import io.aeron.cluster.service.Cluster;
-import io.aeron.cluster.service.ClusteredService;
 import io.aeron.logbuffer.Header;
 import org.agrona.DirectBuffer;
 import org.agrona.ExpandableArrayBuffer;
@@ -15,9 +12,8 @@ import org.agrona.concurrent.UnsafeBuffer;
  * "close", "count", "timer ID MILLIS", "cancel ID", "offer TEXT", "raise",
  * "fill LENGTH", after which a snapshot has another message of so many bytes, and "spoil", after which one fails.
  */
-public final class ClusterEcho implements ClusteredService
+public final class ClusterEcho extends ClusterService
 {
-    private Cluster cluster;
     private long count;
     private byte[] filling = new byte[0];
     private boolean isSpoilt;
@@ -33,14 +29,6 @@ public final class ClusterEcho implements ClusteredService
                 (buffer, offset, length, header) -> count = length == 8 ? buffer.getLong(offset) : count, 1);
             cluster.idleStrategy().idle(fragments);
         }
-    }
-
-    public void onSessionOpen(final ClientSession session, final long timestamp)
-    {
-    }
-
-    public void onSessionClose(final ClientSession session, final long timestamp, final CloseReason closeReason)
-    {
     }
 
     public void onSessionMessage(
@@ -122,38 +110,5 @@ public final class ClusterEcho implements ClusteredService
     public void onRoleChange(final Cluster.Role newRole)
     {
         System.out.println("recovered " + count + " in " + (System.nanoTime() - startNs));
-    }
-
-    public void onTerminate(final Cluster cluster)
-    {
-    }
-
-    private void tellAll(final String text)
-    {
-        cluster.forEachClientSession((session) -> tell(session, text));
-    }
-
-    private void tell(final ClientSession session, final String text)
-    {
-        final UnsafeBuffer buffer = new UnsafeBuffer(text.getBytes());
-        offer(session, buffer, 0, buffer.capacity());
-    }
-
-    private void offer(final ClientSession session, final DirectBuffer buffer, final int offset, final int length)
-    {
-        long result = session.offer(buffer, offset, length);
-        while (Publication.BACK_PRESSURED == result || Publication.ADMIN_ACTION == result)
-        {
-            cluster.idleStrategy().idle();
-            result = session.offer(buffer, offset, length);
-        }
-    }
-
-    private void idleUntil(final java.util.function.BooleanSupplier done)
-    {
-        while (!done.getAsBoolean())
-        {
-            cluster.idleStrategy().idle();
-        }
     }
 }

@@ -1,17 +1,12 @@
 import io.aeron.ExclusivePublication;
 import io.aeron.FragmentAssembler;
 import io.aeron.Image;
-import io.aeron.archive.Archive;
-import io.aeron.archive.ArchiveThreadingMode;
-import io.aeron.archive.client.AeronArchive;
 import io.aeron.cluster.ClusteredMediaDriver;
 import io.aeron.cluster.ConsensusControlState;
 import io.aeron.cluster.ConsensusModule;
 import io.aeron.cluster.ConsensusModuleControl;
 import io.aeron.cluster.ConsensusModuleExtension;
 import io.aeron.cluster.codecs.CloseReason;
-import io.aeron.driver.MediaDriver;
-import io.aeron.driver.ThreadingMode;
 import io.aeron.logbuffer.ControlledFragmentHandler.Action;
 import io.aeron.logbuffer.Header;
 import org.agrona.DirectBuffer;
@@ -39,40 +34,14 @@ public final class ClusterExtension implements ConsensusModuleExtension
     @SuppressWarnings("try")
     public static void main(final String[] args) throws Exception
     {
-        final String folder = args[0];
-        final String aeronDir = args[1];
-        try (ClusteredMediaDriver driver = ClusteredMediaDriver.launch(
-            new MediaDriver.Context()
-                .aeronDirectoryName(aeronDir)
-                .threadingMode(ThreadingMode.SHARED)
-                .dirDeleteOnStart(true)
-                .dirDeleteOnShutdown(true),
-            new Archive.Context()
-                .aeronDirectoryName(aeronDir)
-                .archiveDirectoryName(folder + "/archive")
-                .controlChannel("aeron:udp?endpoint=" + args[2].split(",")[5])
-                .replicationChannel("aeron:udp?endpoint=localhost:0")
-                .recordingEventsEnabled(false)
-                .threadingMode(ArchiveThreadingMode.SHARED),
-            new ConsensusModule.Context()
-                .aeronDirectoryName(aeronDir)
-                .clusterMembers(args[2])
-                .serviceCount(0)
-                .consensusModuleExtension(new ClusterExtension())
-                .ingressChannel("aeron:ipc")
-                .replicationChannel("aeron:udp?endpoint=localhost:0")
-                .clusterDirectoryName(folder + "/cluster")
-                .archiveContext(new AeronArchive.Context()
-                    .aeronDirectoryName(aeronDir)
-                    .controlRequestChannel("aeron:ipc")
-                    .controlResponseChannel("aeron:ipc"))
-                .errorHandler((error) -> say("error " + error.getMessage()))))
+        final ConsensusModule.Context module = new ConsensusModule.Context()
+            .serviceCount(0)
+            .consensusModuleExtension(new ClusterExtension())
+            .ingressChannel("aeron:ipc")
+            .errorHandler((error) -> say("error " + error.getMessage()));
+        try (ClusteredMediaDriver driver = ClusterNode.launch(args[0], args[1], args[2], module))
         {
-            say("ready");
-            while (System.in.read() >= 0)
-            {
-                Thread.onSpinWait();
-            }
+            Server.untilInputEnds();
         }
     }
 

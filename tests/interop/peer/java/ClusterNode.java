@@ -16,6 +16,40 @@ public final class ClusterNode
     {
     }
 
+    /** A client of the archive on the same driver. */
+    static AeronArchive.Context archiveClient(final String aeronDir)
+    {
+        return new AeronArchive.Context()
+            .aeronDirectoryName(aeronDir)
+            .controlRequestChannel("aeron:ipc")
+            .controlResponseChannel("aeron:ipc");
+    }
+
+    /** A driver, an archive and a consensus module, which is told where they and their files are. */
+    static ClusteredMediaDriver launch(
+        final String folder, final String aeronDir, final String members, final ConsensusModule.Context module)
+    {
+        return ClusteredMediaDriver.launch(
+            new MediaDriver.Context()
+                .aeronDirectoryName(aeronDir)
+                .threadingMode(ThreadingMode.SHARED)
+                .dirDeleteOnStart(true)
+                .dirDeleteOnShutdown(true),
+            new Archive.Context()
+                .aeronDirectoryName(aeronDir)
+                .archiveDirectoryName(folder + "/archive")
+                .controlChannel("aeron:udp?endpoint=" + members.split(",")[5])
+                .replicationChannel("aeron:udp?endpoint=localhost:0")
+                .recordingEventsEnabled(false)
+                .threadingMode(ArchiveThreadingMode.SHARED),
+            module
+                .aeronDirectoryName(aeronDir)
+                .clusterMembers(members)
+                .replicationChannel("aeron:udp?endpoint=localhost:0")
+                .clusterDirectoryName(folder + "/cluster")
+                .archiveContext(archiveClient(aeronDir)));
+    }
+
     /**
      * @param args the node's folder, the driver's directory, the members, the ingress channel, the authenticator
      *             supplier or {@code -}, and how many services run elsewhere, 0 for an echo service here.
@@ -27,53 +61,26 @@ public final class ClusterNode
         final String folder = args[0];
         final String aeronDir = args[1];
         final int elsewhere = Integer.parseInt(args[5]);
-        final AeronArchive.Context archiveClient = new AeronArchive.Context()
-            .aeronDirectoryName(aeronDir)
-            .controlRequestChannel("aeron:ipc")
-            .controlResponseChannel("aeron:ipc");
         final ConsensusModule.Context module = new ConsensusModule.Context()
-            .aeronDirectoryName(aeronDir)
-            .clusterMembers(args[2])
             .clusterMemberId(0)
             .serviceCount(Math.max(1, elsewhere))
             .ingressChannel(args[3])
             .isIpcIngressAllowed(true)
-            .replicationChannel("aeron:udp?endpoint=localhost:0")
-            .clusterDirectoryName(folder + "/cluster")
-            .archiveContext(archiveClient.clone())
             .errorHandler(Throwable::printStackTrace);
         if (!"-".equals(args[4]))
         {
             System.setProperty(ConsensusModule.Configuration.AUTHENTICATOR_SUPPLIER_PROP_NAME, args[4]);
         }
-        try (ClusteredMediaDriver driver = ClusteredMediaDriver.launch(
-                new MediaDriver.Context()
-                    .aeronDirectoryName(aeronDir)
-                    .threadingMode(ThreadingMode.SHARED)
-                    .dirDeleteOnStart(true)
-                    .dirDeleteOnShutdown(true),
-                new Archive.Context()
-                    .aeronDirectoryName(aeronDir)
-                    .archiveDirectoryName(folder + "/archive")
-                    .controlChannel("aeron:udp?endpoint=" + args[2].split(",")[5])
-                    .replicationChannel("aeron:udp?endpoint=localhost:0")
-                    .recordingEventsEnabled(false)
-                    .threadingMode(ArchiveThreadingMode.SHARED),
-                module);
+        try (ClusteredMediaDriver driver = launch(folder, aeronDir, args[2], module);
             ClusteredServiceContainer container = elsewhere > 0 ? null : ClusteredServiceContainer.launch(
                 new ClusteredServiceContainer.Context()
                     .aeronDirectoryName(aeronDir)
-                    .archiveContext(archiveClient.clone())
+                    .archiveContext(archiveClient(aeronDir))
                     .clusterDirectoryName(folder + "/cluster")
                     .clusteredService(new ClusterEcho())
                     .errorHandler(Throwable::printStackTrace)))
         {
-            System.out.println("ready");
-            System.out.flush();
-            while (System.in.read() >= 0)
-            {
-                Thread.onSpinWait();
-            }
+            Server.untilInputEnds();
         }
     }
 }

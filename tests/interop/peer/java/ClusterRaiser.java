@@ -3,7 +3,6 @@ import io.aeron.Image;
 import io.aeron.cluster.codecs.CloseReason;
 import io.aeron.cluster.service.ClientSession;
 import io.aeron.cluster.service.Cluster;
-import io.aeron.cluster.service.ClusteredService;
 import io.aeron.logbuffer.Header;
 import java.util.HashSet;
 import java.util.Set;
@@ -12,14 +11,13 @@ import org.agrona.DirectBuffer;
 /**
  * A service that raises in each of its methods the first time, in onStart if "raise.at.start" is set; it sends messages back and schedules a timer.
  */
-public final class ClusterRaiser implements ClusteredService
+public final class ClusterRaiser extends ClusterService
 {
     private final Set<String> raised = new HashSet<>();
-    private Cluster cluster;
 
     public void onStart(final Cluster cluster, final Image snapshotImage)
     {
-        this.cluster = cluster;
+        super.onStart(cluster, snapshotImage);
         if (Boolean.getBoolean("raise.at.start"))
         {
             raise("start");
@@ -45,14 +43,8 @@ public final class ClusterRaiser implements ClusteredService
         final Header header)
     {
         raise("session message");
-        while (session.offer(buffer, offset, length) < 0)
-        {
-            cluster.idleStrategy().idle();
-        }
-        while (!cluster.scheduleTimer(1, timestamp))
-        {
-            cluster.idleStrategy().idle();
-        }
+        idleUntil(() -> session.offer(buffer, offset, length) >= 0);
+        idleUntil(() -> cluster.scheduleTimer(1, timestamp));
     }
 
     public void onTimerEvent(final long correlationId, final long timestamp)

@@ -1,6 +1,7 @@
 import io.aeron.archive.Archive;
 import io.aeron.archive.ArchivingMediaDriver;
 import io.aeron.driver.MediaDriver;
+import java.io.IOException;
 
 /**
  * The reference's driver, archive, or both, configured by system properties. Prints "ready" when it runs and closes
@@ -27,14 +28,21 @@ public final class Server
         }
     }
 
-    public static void main(final String[] args) throws Exception
+    /** Says that the program is ready, and waits until its input ends. */
+    static void untilInputEnds() throws IOException
     {
-        final AutoCloseable server = launch(args[0]);
         System.out.println("ready");
+        System.out.flush();
         while (System.in.read() >= 0)
         {
             Thread.onSpinWait();
         }
+    }
+
+    public static void main(final String[] args) throws Exception
+    {
+        final AutoCloseable server = launch(args[0]);
+        untilInputEnds();
         server.close();
         System.exit(0);
     }
