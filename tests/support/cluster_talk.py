@@ -12,16 +12,19 @@ from peer.cluster_node import java_node, our_node
 
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.counter_types import CONTROL_TOGGLE, MODULE_STATE, ModuleState, Toggle
+from aerolog.cluster.protocol import SCHEMA_ID
 from aerolog.cluster.service import ServiceContainer
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    import random
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from peer.cluster_node import Node
 
     from aerolog.transport.client.client_counters import CounterView
+    from aerolog.transport.protocol.sbe import Message
 
 
 def options(node: Node, **others: Any) -> dict[str, Any]:
@@ -76,6 +79,23 @@ def heard(cluster: AeronCluster, count: int = 1) -> list[bytes]:
         if len(found) == count:
             return found
     raise AssertionError("the session ended")
+
+
+def misshapen(
+    message: type[Message], dice: random.Random, schema_ids: Iterable[int] = (SCHEMA_ID,)
+) -> Iterator[bytes]:
+    """A message cut and longer, of other schemas and versions, and of odd block lengths."""
+    block_length = message.LAYOUT.block_length
+    template = message.LAYOUT.template_id.to_bytes(2, "little")
+    for schema_id in schema_ids:
+        for version in (0, 1, 16, 17, 65535):
+            header = block_length.to_bytes(2, "little") + template
+            header += schema_id.to_bytes(2, "little") + version.to_bytes(2, "little")
+            whole = header + dice.randbytes(200)
+            for length in (8, 9, 8 + block_length, 200):
+                yield whole[:length]
+    for odd in (b"\xff\xff", b"\x00\x00"):
+        yield odd + template + b"\x6f\x00\x10\x00" + dice.randbytes(40)
 
 
 def tool(node: Node, *command: str) -> str:

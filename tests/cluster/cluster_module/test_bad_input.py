@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cluster_talk import answers, options, tool
+from cluster_talk import answers, misshapen, options, tool
 
 from aerolog.cluster.client import AeronCluster, ClusterError
 from aerolog.cluster.files import ClusterMarkFile
@@ -80,16 +80,8 @@ def test_every_message_cut_and_longer_and_of_other_versions(
 ) -> None:
     dice = random.Random(11)
     for made in MESSAGES.values():
-        layout = made.LAYOUT
-        header = layout.block_length.to_bytes(2, "little") + layout.template_id.to_bytes(
-            2, "little"
-        )
-        for version in (0, 1, 16, 17, 65535):
-            whole = header + b"\x6f\x00" + version.to_bytes(2, "little") + dice.randbytes(200)
-            for length in (8, 9, 8 + layout.block_length, 200):
-                ingress.send(whole[:length])
-        ingress.send(b"\xff\xff" + header[2:] + b"\x6f\x00\x10\x00" + dice.randbytes(40))
-        ingress.send(b"\x00\x00" + header[2:] + b"\x6f\x00\x10\x00" + dice.randbytes(40))
+        for message in misshapen(made, dice):
+            ingress.send(message)
     check_echo(cluster)
 
 

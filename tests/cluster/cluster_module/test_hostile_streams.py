@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from cluster_echo import EchoService
-from cluster_talk import options, wait_for
+from cluster_talk import misshapen, options, wait_for
 from peer.cluster_node import our_node
 
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.files import ClusterMarkFile, service_mark_name
 from aerolog.cluster.protocol import (
     MESSAGES,
+    SCHEMA_ID,
     CancelTimer,
     CloseSession,
     ClusterMembersQuery,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 TO_MODULE, TO_SERVICES = 105, 104
 WIDE = "aeron:ipc?term-length=16m|sparse=true"
 MANY = 2**63 - 1
+SCHEMA_IDS = (SCHEMA_ID, 101, 0)  # a cluster's, an archive's, nobody's
 # What each direction obeys from anybody, as the reference does: it cannot tell a forged one.
 OBEYED = (ServiceTerminationPosition, RequestServiceAck)
 
@@ -139,18 +141,10 @@ def test_every_message_cut_and_longer_and_of_other_versions(
 ) -> None:
     dice = random.Random(19)
     for made in MESSAGES.values():
-        layout = made.LAYOUT
         if made in OBEYED:
             continue
-        block, template = layout.block_length, layout.template_id.to_bytes(2, "little")
-        for schema in (b"\x6f\x00", b"\x65\x00", b"\x00\x00"):
-            for version in (0, 1, 16, 17, 65535):
-                header = block.to_bytes(2, "little") + template + schema
-                whole = header + version.to_bytes(2, "little") + dice.randbytes(200)
-                for length in (8, 9, 8 + block, 200):
-                    stranger.send(whole[:length])
-        for odd in (b"\xff\xff", b"\x00\x00"):
-            stranger.send(odd + template + b"\x6f\x00\x10\x00" + dice.randbytes(40))
+        for message in misshapen(made, dice, SCHEMA_IDS):
+            stranger.send(message)
     for template_id in (0, 9999, 65535):  # no message has these
         stranger.send(b"\x08\x00" + template_id.to_bytes(2, "little") + b"\x6f\x00\x10\x00" * 5)
     scene.wait_taken(stranger)
