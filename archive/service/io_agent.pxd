@@ -25,6 +25,7 @@ cdef class IoAgent(Agent):
     cdef readonly SessionTable table
     cdef readonly Doorbell doorbell
     cdef readonly Clock clock
+    cdef readonly int64_t buffer_length
     cdef uint8_t* buffer
     cdef io_totals_t totals
     cdef CountersReader _counters

@@ -7,6 +7,7 @@ class IoAgent(Agent):
     table: SessionTable
     doorbell: Doorbell
     clock: Clock
+    buffer_length: int
     def __init__(
         self,
         role: str,

@@ -43,6 +43,7 @@ cdef class IoAgent(Agent):
         self.table = table
         self.doorbell = doorbell
         self.clock = clock
+        self.buffer_length = buffer_length
         self._counters = counters
         total_bytes_id, total_time_id, max_time_id = counter_ids
         self._total_bytes = counters.value_address(total_bytes_id)

@@ -37,6 +37,7 @@ class Recorder(RecorderAgent):
     """Opens, changes and closes the files of all writers, and publishes recording events.
 
     Args:
+        scratch_length: bytes of memory for a block with checksums, 0 without checksums.
         folder: the folder of the segments.
         files: the file system to use.
         segments: makes further segments natively; None leaves that to ``files``.
@@ -44,7 +45,7 @@ class Recorder(RecorderAgent):
         reporter: receives errors.
         sync_folder: whether the folder is synced after a segment was created.
         describe: returns a recording's channel and source identity for its started event.
-        (others): see RecorderAgent.
+        (others): see IoAgent.
     """
 
     def __init__(
@@ -66,10 +67,11 @@ class Recorder(RecorderAgent):
         events: ExclusivePublication | None,
     ) -> None:
         super().__init__(
+            "recorder",
             table,
             doorbell,
             clock,
-            scratch_length=scratch_length,
+            buffer_length=scratch_length,
             counters=counters,
             counter_ids=counter_ids,
         )

@@ -3,11 +3,9 @@ from typing import Final
 from aerolog.archive.format.checksum import Checksum
 from aerolog.archive.service.io_agent import IoAgent
 from aerolog.archive.service.recorder.segment_files import SegmentFiles
-from aerolog.archive.service.session_table import Doorbell, SessionTable
 from aerolog.archive.time_index.notes import TimeNotes
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.publication import ExclusivePublication
-from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.memory.data_file import DataFile
 
@@ -64,14 +62,4 @@ class RecordingWriter:
 
 class RecorderAgent(IoAgent):
     events: ExclusivePublication | None
-    def __init__(
-        self,
-        table: SessionTable,
-        doorbell: Doorbell,
-        clock: Clock,
-        *,
-        scratch_length: int,
-        counters: CountersReader,
-        counter_ids: tuple[int, int, int],
-    ) -> None: ...
     def pending(self) -> list[tuple[int, RecordingWriter]]: ...

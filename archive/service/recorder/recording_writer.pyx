@@ -32,7 +32,6 @@ from aerolog.archive.protocol.offsets cimport (
 )
 from aerolog.archive.service.io_agent cimport IoAgent, add_io, io_totals_t
 from aerolog.archive.service.recorder.segment_files cimport SegmentFiles, release_room
-from aerolog.archive.service.session_table cimport Doorbell, SessionTable
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.concurrent.atomic cimport (
     load_acquire_i32,
@@ -300,32 +299,8 @@ cdef class RecordingWriter:
 cdef class RecorderAgent(IoAgent):
     """Runs all writers; work that needs Python is left to ``control`` of the subclass.
 
-    The doorbell is rung when a writer has been released.
-
-    Args:
-        scratch_length: bytes of memory for a block with checksums, 0 without checksums.
-        (others): see IoAgent.
+    The doorbell is rung when a writer has been released. The buffer holds a block with checksums.
     """
-
-    def __init__(
-        self,
-        SessionTable table not None,
-        Doorbell doorbell not None,
-        Clock clock not None,
-        *,
-        int64_t scratch_length,
-        CountersReader counters not None,
-        tuple counter_ids,
-    ):
-        super().__init__(
-            "recorder",
-            table,
-            doorbell,
-            clock,
-            buffer_length=scratch_length,
-            counters=counters,
-            counter_ids=counter_ids,
-        )
 
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
         cdef int32_t index, work = 0

@@ -96,4 +96,4 @@ cdef class ReplayReader:
 
 
 cdef class ReplayerAgent(IoAgent):
-    cdef readonly int64_t buffer_length
+    pass

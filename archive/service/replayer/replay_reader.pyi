@@ -2,9 +2,7 @@ from typing import Final
 
 from aerolog.archive.format.checksum import Checksum
 from aerolog.archive.service.io_agent import IoAgent
-from aerolog.archive.service.session_table import Doorbell, SessionTable
 from aerolog.transport.client.publication import ExclusivePublication
-from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.memory.data_file import DataFile
 
@@ -81,15 +79,4 @@ class ReplayReader:
     def mark_released(self) -> None: ...
 
 class ReplayerAgent(IoAgent):
-    buffer_length: int
-    def __init__(
-        self,
-        table: SessionTable,
-        doorbell: Doorbell,
-        clock: Clock,
-        *,
-        buffer_length: int,
-        counters: CountersReader,
-        counter_ids: tuple[int, int, int],
-    ) -> None: ...
     def pending(self, now_ns: int) -> list[tuple[int, ReplayReader]]: ...

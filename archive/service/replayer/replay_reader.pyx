@@ -16,7 +16,6 @@ from posix.uio cimport iovec, preadv
 
 from aerolog.archive.format.checksum cimport Checksum
 from aerolog.archive.service.io_agent cimport IoAgent, add_io, io_totals_t
-from aerolog.archive.service.session_table cimport Doorbell, SessionTable
 from aerolog.transport.client.publication cimport ExclusivePublication
 from aerolog.transport.concurrent.atomic cimport (
     get_i32,
@@ -513,33 +512,9 @@ cdef class ReplayReader:
 cdef class ReplayerAgent(IoAgent):
     """Runs all readers; work that needs Python is left to ``control`` of the subclass.
 
-    The doorbell is rung when a reader has been released or has an answer to send.
-
-    Args:
-        buffer_length: most bytes in a read.
-        (others): see IoAgent.
+    The doorbell is rung when a reader has been released or has an answer to send. A read has at most
+    ``buffer_length`` bytes.
     """
-
-    def __init__(
-        self,
-        SessionTable table not None,
-        Doorbell doorbell not None,
-        Clock clock not None,
-        *,
-        int64_t buffer_length,
-        CountersReader counters not None,
-        tuple counter_ids,
-    ):
-        super().__init__(
-            "replayer",
-            table,
-            doorbell,
-            clock,
-            buffer_length=buffer_length,
-            counters=counters,
-            counter_ids=counter_ids,
-        )
-        self.buffer_length = buffer_length
 
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
         cdef int32_t index, state, work = 0

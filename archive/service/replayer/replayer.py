@@ -80,11 +80,12 @@ class Replayer(ReplayerAgent):
     """Opens and closes the files of all readers and answers their requests.
 
     Args:
+        buffer_length: most bytes in a read.
         folder: the folder of the segments.
         files: the file system to use.
         reporter: receives errors.
         details: returns a reader's request details; called on the replayer's thread.
-        (others): see ReplayerAgent.
+        (others): see IoAgent.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class Replayer(ReplayerAgent):
         details: Callable[[ReplayReader], ReplayRequestDetails],
     ) -> None:
         super().__init__(
+            "replayer",
             table,
             doorbell,
             clock,
