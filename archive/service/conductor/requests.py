@@ -28,7 +28,7 @@ from aerolog.transport.uri import ChannelUri
 from aerolog.transport.uri.known_keys import check_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from typing_extensions import TypeIs
 
@@ -87,7 +87,7 @@ class RequestHandlers:
             ap.StopReplayRequest: self._stop_replay,
             ap.StopAllReplaysRequest: self._stop_all_replays,
             ap.ListRecordingsRequest: self._list_recordings,
-            ap.ListRecordingsForUriRequest: self._list_recordings_for_uri,
+            ap.ListRecordingsForUriRequest: self._list_recordings,
             ap.ListRecordingRequest: self._list_recording,
             ap.ListRecordingSubscriptionsRequest: self._list_subscriptions,
             ap.UpdateChannelRequest: self._update_channel,
@@ -152,7 +152,7 @@ class RequestHandlers:
             request.source_location,
             request.channel,
             auto_stop=_auto_stop(request),
-        )
+        ).subscription_id
 
     def _stop_recording(self, _control: ControlSession, request: ap.StopRecordingRequest) -> int:
         self._recordings.stop_by_channel(request.stream_id, request.channel)
@@ -208,38 +208,28 @@ class RequestHandlers:
                 ArchiveErrorCode.ACTIVE_LISTING, "active listing already in progress"
             )
 
-    def _list_recordings(self, control: ControlSession, request: ap.ListRecordingsRequest) -> None:
-        self._check_no_listing(control)
-        self._listings.append(
-            Listing(
-                control,
-                list_recordings(
-                    control,
-                    self._context.catalog,
-                    request.correlation_id,
-                    request.from_recording_id,
-                    request.record_count,
-                ),
-            )
-        )
+    def _list(self, control: ControlSession, messages: Iterator[bytes | None]) -> None:
+        self._listings.append(Listing(control, messages))
 
-    def _list_recordings_for_uri(
-        self, control: ControlSession, request: ap.ListRecordingsForUriRequest
+    def _list_recordings(
+        self,
+        control: ControlSession,
+        request: ap.ListRecordingsRequest | ap.ListRecordingsForUriRequest,
     ) -> None:
         self._check_no_listing(control)
-        self._listings.append(
-            Listing(
+        wanted: dict[str, Any] = {}
+        if isinstance(request, ap.ListRecordingsForUriRequest):
+            wanted = {"stream_id": request.stream_id, "fragment": request.channel}
+        self._list(
+            control,
+            list_recordings(
                 control,
-                list_recordings(
-                    control,
-                    self._context.catalog,
-                    request.correlation_id,
-                    request.from_recording_id,
-                    request.record_count,
-                    stream_id=request.stream_id,
-                    fragment=request.channel,
-                ),
-            )
+                self._context.catalog,
+                request.correlation_id,
+                request.from_recording_id,
+                request.record_count,
+                **wanted,
+            ),
         )
 
     def _list_recording(self, control: ControlSession, request: ap.ListRecordingRequest) -> None:
@@ -247,13 +237,11 @@ class RequestHandlers:
         if request.recording_id not in self._context.catalog:
             control.send_recording_unknown(request.correlation_id, request.recording_id)
             return
-        self._listings.append(
-            Listing(
-                control,
-                list_recording(
-                    control, self._context.catalog, request.correlation_id, request.recording_id
-                ),
-            )
+        self._list(
+            control,
+            list_recording(
+                control, self._context.catalog, request.correlation_id, request.recording_id
+            ),
         )
 
     def _list_subscriptions(
@@ -265,18 +253,16 @@ class RequestHandlers:
         if not 0 <= index < len(sources) or count <= 0:
             control.send_subscription_unknown(request.correlation_id)
             return
-        self._listings.append(
-            Listing(
+        self._list(
+            control,
+            list_subscriptions(
                 control,
-                list_subscriptions(
-                    control,
-                    sources[index:],
-                    request.correlation_id,
-                    count,
-                    stream_id=request.stream_id if request.apply_stream_id else None,
-                    fragment=request.channel,
-                ),
-            )
+                sources[index:],
+                request.correlation_id,
+                count,
+                stream_id=request.stream_id if request.apply_stream_id else None,
+                fragment=request.channel,
+            ),
         )
 
     def _update_channel(self, control: ControlSession, request: ap.UpdateChannelRequest) -> None:
@@ -292,18 +278,16 @@ class RequestHandlers:
             # The reference does not answer in this case.
             self._context.reporter.error(error)
             return
-        self._listings.append(
-            Listing(
+        self._list(
+            control,
+            update_channel(
                 control,
-                update_channel(
-                    control,
-                    catalog,
-                    request.correlation_id,
-                    recording_id,
-                    original_channel=request.channel,
-                    stripped_channel=stripped,
-                ),
-            )
+                catalog,
+                request.correlation_id,
+                recording_id,
+                original_channel=request.channel,
+                stripped_channel=stripped,
+            ),
         )
 
     # -- positions --------------------------------------------------------------------------------

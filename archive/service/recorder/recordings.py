@@ -105,31 +105,8 @@ class Recordings:
         channel: str,
         *,
         auto_stop: bool,
-    ) -> int:
-        """Continue a stopped recording with the next image of a channel.
-
-        Returns:
-            The id of the subscription.
-
-        Raises:
-            ArchiveError: the request is refused.
-        """
-        return self.extend_from(
-            control, correlation_id, recording_id, stream_id, location, channel, auto_stop=auto_stop
-        ).subscription_id
-
-    def extend_from(
-        self,
-        control: ControlSession,
-        correlation_id: int,
-        recording_id: int,
-        stream_id: int,
-        location: SourceLocation,
-        channel: str,
-        *,
-        auto_stop: bool,
     ) -> RecordingSubscription:
-        """Extend a recording as ``extend`` does, and return the subscription itself.
+        """Continue a stopped recording with the next image of a channel.
 
         Raises:
             ArchiveError: the request is refused.

@@ -244,7 +244,7 @@ class ReplicationSession:
         """Start recording into the destination (EXTEND)."""
         order = self._order
         session_id = order.session_id_of(descriptor.session_id)
-        self._recorded = recorded = self._recordings.extend_from(
+        self._recorded = recorded = self._recordings.extend(
             self._control,
             self.replication_id,
             self._dst_recording_id,
