@@ -87,6 +87,22 @@ async def _until(
         await backoff.wait(0)
 
 
+async def _until_connected(
+    stream: Publication | ExclusivePublication | Subscription,
+    timeout: float | None,
+    peer: str,
+    closed: type[ResourceClosedError],
+) -> None:
+    await _until(
+        stream.conductor,
+        lambda: stream.is_connected or stream.closed,
+        timeout,
+        lambda: f"no {peer} of {stream!r}",
+    )
+    if stream.closed:
+        raise closed(f"{stream!r} is closed")
+
+
 class AsyncPublication(AsyncResource):
     """A publication for asyncio; everything that does not wait is on ``publication``."""
 
@@ -100,15 +116,7 @@ class AsyncPublication(AsyncResource):
             AeronTimeoutError: if no subscriber connected in time.
             PublicationClosedError: if the publication was closed.
         """
-        publication = self.publication
-        await _until(
-            publication.conductor,
-            lambda: publication.is_connected or publication.closed,
-            timeout,
-            lambda: f"no subscriber of {publication!r}",
-        )
-        if publication.closed:
-            raise PublicationClosedError(f"{publication!r} is closed")
+        await _until_connected(self.publication, timeout, "subscriber", PublicationClosedError)
         return self
 
     async def send(
@@ -158,15 +166,7 @@ class AsyncSubscription(AsyncResource):
             AeronTimeoutError: if no image became available in time.
             ResourceClosedError: if the subscription was closed.
         """
-        subscription = self.subscription
-        await _until(
-            subscription.conductor,
-            lambda: subscription.is_connected or subscription.closed,
-            timeout,
-            lambda: f"no publisher of {subscription!r}",
-        )
-        if subscription.closed:
-            raise ResourceClosedError(f"{subscription!r} is closed")
+        await _until_connected(self.subscription, timeout, "publisher", ResourceClosedError)
         return self
 
     async def messages(
