@@ -512,8 +512,8 @@ cdef class ReplayReader:
 cdef class ReplayerAgent(IoAgent):
     """Runs all readers; work that needs Python is left to ``control`` of the subclass.
 
-    The doorbell is rung when a reader has been released or has an answer to send. A read has at most
-    ``buffer_length`` bytes.
+    The doorbell is rung when a reader has been released or has an answer to send. A read has at
+    most ``buffer_length`` bytes.
     """
 
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
