@@ -87,19 +87,17 @@ class RecordingEventsBase:
                 yield len(messages)
 
     def _decoded(self, messages: list[Message]) -> list[RecordingEvent]:
-        decoded = (self._decode(message.data) for message in messages)
-        return [event for event in decoded if event is not None]
-
-    def _decode(self, data: bytes) -> RecordingEvent | None:
-        try:
-            message = decode(data)
-        except MessageFormatError as error:
-            if self._on_error is not None:
-                self._on_error(error)
-            return None
-        if isinstance(message, RecordingStarted | RecordingProgress | RecordingStopped):
-            return message
-        return None
+        events: list[RecordingEvent] = []
+        for received in messages:
+            try:
+                event = decode(received.data)
+            except MessageFormatError as error:
+                if self._on_error is not None:
+                    self._on_error(error)
+                continue
+            if isinstance(event, RecordingStarted | RecordingProgress | RecordingStopped):
+                events.append(event)
+        return events
 
     def _turn(self) -> None:
         if self._aeron.options.invoker:
