@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
-import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,23 +11,17 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.client import AeronArchive
 from aerolog.transport.client import Aeron
-from aerolog.transport.errors import AerologError
-from benchmarks.folders import archive_folder
-from benchmarks.java import PEER_NAME, java_command
-from benchmarks.native_loops import CHECKOUT
-from benchmarks.result import BenchmarkFailedError
+from benchmarks.folders import archive_folder, memory_folder, temporary_folder
+from benchmarks.java import FAST_OPTIONS, PEER_NAME, java_command
+from benchmarks.processes import AEROLOG, memory_bytes, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 OURS = "ours"
 JAVA = "java"
-MEMORY = "/dev/shm"
-# As in the comparison of drivers.
-_JAVA_OPTIONS = ("-XX:+UseParallelGC", "-Dagrona.disable.bounds.checks=true")
 JAVA_NAME = PEER_NAME.format("ArchivingMediaDriver")
 READY_S = 30.0
-PATIENCE_S = 20.0
 COMMON = {
     "aeron.dir.delete.on.start": "true",
     "aeron.archive.control.channel.enabled": "false",
@@ -57,10 +48,7 @@ class ArchiveProcess:
     @property
     def resident_bytes(self) -> int:
         """Memory of the process, what it has mapped of files included."""
-        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) * 1024
-        raise BenchmarkFailedError(f"the kernel tells no VmRSS of process {self.pid}")
+        return memory_bytes(self.pid, "VmRSS")
 
 
 @contextmanager
@@ -84,8 +72,8 @@ def archiving(
         BenchmarkFailedError: it did not become ready.
     """
     with (
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=MEMORY) as memory,
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as disk,
+        temporary_folder(memory_folder()) as memory,
+        temporary_folder(archive_folder()) as disk,
     ):
         aeron_dir = f"{memory}/aeron"
         archive_dir = Path(disk) / "archive"
@@ -97,46 +85,16 @@ def archiving(
         defines = [f"-D{name}={value}" for name, value in wanted.items()]
         if kind == JAVA:
             command = java_command(
-                [*_JAVA_OPTIONS, *defines], "io.aeron.archive.ArchivingMediaDriver"
+                [*FAST_OPTIONS, *defines], "io.aeron.archive.ArchivingMediaDriver"
             )
         else:
-            command = [sys.executable, "-m", "aerolog.tools.main", "archiving-driver", *defines]
+            command = [*AEROLOG, "archiving-driver", *defines]
+
+        def connect() -> None:
+            with Aeron(aeron_dir) as aeron, AeronArchive(aeron):
+                pass
+
         begin = time.perf_counter()
-        process = subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.DEVNULL)
-        try:
-            _until_ready(process, aeron_dir, ready_s)
+        with serving(command, connect, ready_s=ready_s) as process:
             start_s = time.perf_counter() - begin
             yield ArchiveProcess(aeron_dir, process.pid, start_s, str(archive_dir))
-        finally:
-            process.terminate()
-            try:
-                process.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def _until_ready(process: subprocess.Popen[bytes], aeron_dir: str, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise BenchmarkFailedError(f"{process.args!r} ended with {process.returncode}")
-        try:
-            with Aeron(aeron_dir) as aeron, AeronArchive(aeron):
-                return
-        except AerologError:
-            time.sleep(0.05)
-    raise BenchmarkFailedError(f"{process.args!r} was not ready within {seconds:.0f} s")
-
-
-def until(what: str, condition: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait for a condition.
-
-    Raises:
-        BenchmarkFailedError: not in time.
-    """
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise BenchmarkFailedError(f"{what}: not within {seconds:.0f} s")
-        time.sleep(0.0005)

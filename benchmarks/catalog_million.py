@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
 import struct
-import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,12 +18,11 @@ from aerolog.archive.format.layout import (
 )
 from aerolog.transport.client import Aeron
 from benchmarks.archive_servers import JAVA, JAVA_NAME, OURS, archiving
-from benchmarks.folders import archive_folder
+from benchmarks.folders import archive_folder, temporary_folder
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
+from benchmarks.timing import median_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from aerolog.transport.protocol.fixed_layout import Field
 
 ENTRIES = 1_000_000
@@ -43,7 +39,7 @@ _IDENTITY = struct.Struct("<ii")
 
 def million() -> list[Result]:
     """Seconds until clients are answered, milliseconds of requests, MiB of memory."""
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as folder:
+    with temporary_folder(archive_folder()) as folder:
         catalog = make_catalog(Path(folder), ENTRIES)
         ours = _measure(OURS, catalog)
         try:
@@ -118,18 +114,9 @@ def _measure(kind: str, catalog: Path) -> list[float]:
             Aeron(server.aeron_dir) as aeron,
             AeronArchive(aeron, message_timeout=PATIENCE_S) as archive,
         ):
-            listed = _median_ms(lambda: _list(archive))
-            found = _median_ms(lambda: _find(archive))
+            listed = median_ms(lambda: _list(archive), ROUNDS, WARM_UP_ROUNDS)
+            found = median_ms(lambda: _find(archive), ROUNDS, WARM_UP_ROUNDS)
         return [server.start_s, listed, found, server.resident_bytes / 1024 / 1024]
-
-
-def _median_ms(operation: Callable[[], None]) -> float:
-    times = []
-    for _ in range(WARM_UP_ROUNDS + ROUNDS):
-        begin = time.perf_counter()
-        operation()
-        times.append((time.perf_counter() - begin) * 1000)
-    return statistics.median(times[WARM_UP_ROUNDS:])
 
 
 def _list(archive: AeronArchive) -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import random
-import statistics
-import sys
-import tempfile
-import time
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
@@ -19,7 +14,10 @@ from sqlalchemy import text
 from aerolog.catalog.index import RecordingCatalog
 from aerolog.catalog.index.search import Search, search
 from aerolog.transport.errors import AerologError
+from benchmarks.folders import temporary_folder
+from benchmarks.reference import module_of_tests
 from benchmarks.result import PeerUnavailableError, Result
+from benchmarks.timing import median_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
 RECORDINGS = 1_000_000
 STREAMS = 20_000
 ROUNDS = 11
+WARM_UP_ROUNDS = 1
 LIMIT = 100
 CHUNK = 50_000
 T0 = 1_700_000_000_000
@@ -50,7 +49,7 @@ ROWS = {
 def million() -> list[Result]:
     """Milliseconds of a search, median of several after the first; SQLite and PostgreSQL."""
     count = int(os.environ.get(COUNT_VARIABLE, RECORDINGS))
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-") as folder:
+    with temporary_folder() as folder:
         results = _measure(f"sqlite:///{folder}/catalog.db", count, "sqlite")
     try:
         with _postgres() as url:
@@ -169,8 +168,10 @@ def _measure(url: str, count: int, database: str) -> list[Result]:
         results = []
         for kind, (wanted, where) in searches(count).items():
             bounded = replace(wanted, limit=LIMIT)
-            ours = _median_ms(lambda bounded=bounded: search(catalog, bounded))
-            plain = _median_ms(lambda where=where: _plainly(catalog, where))
+            ours, plain = (
+                median_ms(call, ROUNDS, WARM_UP_ROUNDS)
+                for call in (partial(search, catalog, bounded), partial(_plainly, catalog, where))
+            )
             name = f"catalog-search-1m-{kind}-{database}"
             results.append(Result(name, "ms", ours, plain, PEER_NAME, smaller_is_better=True))
     return results
@@ -182,27 +183,11 @@ def _plainly(catalog: RecordingCatalog, where: str) -> None:
         session.execute(text(statement)).all()
 
 
-def _median_ms(run: Any) -> float:
-    times = []
-    for _ in range(ROUNDS + 1):
-        began = time.perf_counter()
-        run()
-        times.append((time.perf_counter() - began) * 1e3)
-    return statistics.median(times[1:])
-
-
 @contextmanager
 def _postgres() -> Iterator[str]:
     """A database of a server that is started for this: the one of the tests."""
-    path = Path(__file__).parents[1] / "tests" / "support" / "postgres.py"
     try:
-        spec = importlib.util.spec_from_file_location("benchmarks_postgres", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-        server = module.PostgresServer.start()
+        server = module_of_tests("support", "postgres").PostgresServer.start()
     except (ImportError, FileNotFoundError, AerologError) as reason:
         raise PeerUnavailableError(str(reason)) from reason
     try:

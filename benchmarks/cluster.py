@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from benchmarks.folders import archive_folder
+from benchmarks.folders import archive_folder, temporary_folder
 from benchmarks.native_loops import CHECKOUT
-from benchmarks.processor_time import processor_share
+from benchmarks.processes import processor_share
 from benchmarks.reference import harness
 from benchmarks.result import BenchmarkFailedError, Result
 
@@ -84,10 +83,6 @@ def _our_service(node: Any, service: str) -> Iterator[Any]:
         container.stop()
 
 
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder())
-
-
 def _measure(node: Any, count: int, length: int, window: int) -> dict[str, float]:
     """What the reference's client says: nanoseconds of all, and of one at p50 and p99."""
     told: str = harness("tools").java_tool(
@@ -111,7 +106,7 @@ def _in_turns(
     found: dict[str, list[dict[str, float]]] = {name: [] for name in (PEER, *services)}
     for _ in range(ROUNDS):
         for name, measured in found.items():
-            with _folder() as folder, _run(name, folder) as running:
+            with temporary_folder(archive_folder()) as folder, _run(name, folder) as running:
                 measured.append(_measure(running.node, count, length, window))
     return found
 
@@ -169,7 +164,7 @@ def recovery() -> list[Result]:
     rates: dict[str, list[float]] = {name: [] for name in (PEER, *names)}
     for _ in range(ROUNDS):
         for name, measured in rates.items():
-            with _folder() as folder:
+            with temporary_folder(archive_folder()) as folder:
                 with _run(name, folder) as running:
                     _measure(running.node, RECOVERED, 64, WINDOW)
                 with _run(name, folder) as running:
@@ -207,7 +202,7 @@ def idle() -> list[Result]:
     shares: dict[str, list[float]] = {PEER: [], NATIVE: []}
     for _ in range(ROUNDS):
         for name, measured in shares.items():
-            with _folder() as folder, _run(name, folder) as running:
+            with temporary_folder(archive_folder()) as folder, _run(name, folder) as running:
                 time.sleep(SETTLED_S)
                 measured.append(processor_share(running.node.process.pid, IDLE_S))
     ours, reference = (statistics.median(shares[name]) for name in (NATIVE, PEER))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +11,10 @@ from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
-from benchmarks.folders import archive_folder
+from benchmarks.folders import archive_folder, temporary_folder
 from benchmarks.java import PEER_NAME, java_command
+from benchmarks.processes import AEROLOG, wall_ms
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
-from benchmarks.whole_commands import wall_ms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,10 +27,9 @@ _HEAD_LINES = 4
 
 def describe() -> list[Result]:
     """Wall time in milliseconds of whole processes, output discarded; median."""
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as folder:
+    with temporary_folder(archive_folder()) as folder:
         _make_archive(folder)
-        ours = [sys.executable, "-m", "aerolog.tools.main", "archive-tool", "--classic"]
-        ours += [folder, "describe"]
+        ours = [*AEROLOG, "archive-tool", "--classic", folder, "describe"]
         try:
             theirs = [*java_command([], "io.aeron.archive.ArchiveTool"), folder, "describe"]
             _check(ours, theirs)

@@ -21,9 +21,9 @@ from aerolog.catalog.export import ExportOptions, export_parquet
 from aerolog.catalog.export.part_writer import writer_options
 from aerolog.catalog.export.row_groups import row_groups
 from aerolog.catalog.export.sources import FolderSource
-from aerolog.transport.protocol.fixed_layout import align
-from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
-from benchmarks.folders import archive_folder, chosen_folder
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
+from benchmarks.embedded_archive import frame_length
+from benchmarks.folders import archive_folder, chosen_folder, temporary_folder
 from benchmarks.result import BenchmarkFailedError, Result
 from benchmarks.scan import SEGMENT_LENGTH, TERM_LENGTH, make_recording
 
@@ -52,7 +52,7 @@ def export() -> list[Result]:
 
 
 def _measure(payload_length: int, where: str | None) -> Result:
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=where) as name:
+    with temporary_folder(where) as name:
         folder = Path(name)
         archive = folder / "archive"
         archive.mkdir()
@@ -79,7 +79,7 @@ def _measure(payload_length: int, where: str | None) -> Result:
 
 def _fill(made: Made, payload_length: int) -> None:
     """Payloads as text has them: digits without a pattern, a factor of two to compress."""
-    stride = align(DATA_HEADER_LENGTH + payload_length, FRAME_ALIGNMENT)
+    stride = frame_length(payload_length)
     count = TERM_LENGTH // stride
     digits = np.frombuffer(b"0123456789abcdef", np.uint8)
     random = np.random.default_rng(7)

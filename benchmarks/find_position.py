@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import tempfile
 import time
 from array import array
 from random import Random
@@ -16,7 +15,7 @@ from aerolog.archive.time_index.index_file import write_index
 from aerolog.archive.time_index.layout import IndexHeader
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.memory.filesystem import RealFileSystem
-from benchmarks.folders import archive_folder
+from benchmarks.folders import archive_folder, temporary_folder
 from benchmarks.result import BenchmarkFailedError, Result
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def find() -> list[Result]:
     """
     results = []
     for name, back_ns in (("", 0), (" (clock stepped back)", BACK_NS)):
-        with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as folder:
+        with temporary_folder(archive_folder()) as folder:
             _write(folder, back_ns)
             with TimeIndex.open(folder, 0) as index:
                 index.end_position = ENTRIES * STEP_BYTES

@@ -6,13 +6,12 @@ import importlib.util
 import json
 import subprocess
 import sys
-import tempfile
 
 from aerolog.transport.driver import MediaDriver
+from benchmarks.folders import temporary_folder
 from benchmarks.ipc_threads import c_ipc_throughput, java_ipc_throughput
-from benchmarks.java import PEER_NAME
 from benchmarks.native_loops import CHECKOUT
-from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
+from benchmarks.result import BenchmarkFailedError, Result
 
 TIMEOUT_S = 90
 
@@ -45,7 +44,7 @@ def ipc_offer() -> list[Result]:
     if importlib.util.find_spec("zmq") is None:
         peer_name += ": not installed"
     else:
-        with tempfile.TemporaryDirectory(prefix="aerolog-bench-") as folder:
+        with temporary_folder() as folder:
             peer = _measure("zmq-push", "zmq-pull", f"ipc://{folder}/socket")
     return [Result("ipc-32-offer", "messages/s", ours, peer, peer_name)]
 
@@ -56,10 +55,5 @@ def ipc_batch() -> list[Result]:
         raise BenchmarkFailedError("ipc-32-batch needs NumPy: pip install 'aerolog[arrow]'")
     with MediaDriver.embedded(threading_mode="SHARED") as driver:
         ours = _measure("offer-batch", "poll-batch", driver.aeron_dir)
-    peer, peer_name = None, PEER_NAME.format("EmbeddedExclusiveIpcThroughput")
-    try:
-        peer = java_ipc_throughput(32)
-    except PeerUnavailableError as reason:
-        peer_name = f"{peer_name}: {reason}"
-    more = (c_ipc_throughput(32),)
-    return [Result("ipc-32-batch", "messages/s", ours, peer, peer_name, more=more)]
+    java, c = java_ipc_throughput(32), c_ipc_throughput(32)
+    return [Result("ipc-32-batch", "messages/s", ours, java.figure, java.name, more=(c,))]

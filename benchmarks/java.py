@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import statistics
 import subprocess
-import tempfile
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from benchmarks.folders import archive_folder, memory_folder
+from benchmarks.folders import archive_folder, memory_folder, temporary_folder
 from benchmarks.reference import harness
 from benchmarks.result import PeerUnavailableError
 
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PEER_NAME = "Aeron 1.51.0 (Java) {}"
+# What the reference's own scripts for performance tests set.
+FAST_OPTIONS = ("-XX:+UseParallelGC", "-Dagrona.disable.bounds.checks=true")
 WARM_UP_INTERVALS = 3
 _OPENED = "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED"
 _RATE = re.compile(r"^Duration (\d+)ms - ([\d,]+) messages", re.MULTILINE)
@@ -55,8 +56,8 @@ def _sample(
     Its driver lives in shared memory and its archive where ours does.
     """
     with (
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=memory_folder()) as memory,
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as disk,
+        temporary_folder(memory_folder()) as memory,
+        temporary_folder(archive_folder()) as disk,
     ):
         places = {"aeron.dir": f"{memory}/aeron", "java.io.tmpdir": disk}
         defines = [f"-D{name}={value}" for name, value in {**places, **properties}.items()]

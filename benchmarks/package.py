@@ -6,15 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 from pathlib import Path
 
+from benchmarks.folders import temporary_folder
+from benchmarks.native_loops import CHECKOUT
+from benchmarks.processes import AEROLOG, wall_ms
 from benchmarks.result import BenchmarkFailedError, Result
-from benchmarks.whole_commands import wall_ms
 
-CHECKOUT = Path(__file__).resolve().parents[1]
 BUILD_LIMIT_S = 150.0
 ROUNDS = 11
 _WHEEL = ("-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation")
@@ -25,7 +25,7 @@ _EMPTY = "an interpreter that does nothing"
 
 def build() -> list[Result]:
     """Seconds to build a wheel of the tracked files, nothing made before; its size in MiB."""
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-") as folder:
+    with temporary_folder() as folder:
         source = Path(folder) / "source"
         _copy_tracked(source)
         begin = time.perf_counter()
@@ -53,7 +53,7 @@ def build() -> list[Result]:
 def start() -> list[Result]:
     """Milliseconds of wall time of whole processes that import the client and print the help."""
     client = [sys.executable, "-c", "import aerolog.transport.client"]
-    command = [sys.executable, "-m", "aerolog.tools.main", "--help"]
+    command = [*AEROLOG, "--help"]
     empty_ms = wall_ms([sys.executable, "-c", "pass"], ROUNDS)
     return [
         Result(name, "ms", wall_ms(one, ROUNDS), empty_ms, _EMPTY, smaller_is_better=True)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import statistics
-import tempfile
-import time
 from pathlib import Path
 
 from aerolog.catalog.export.pipeline.job import load_job
 from aerolog.catalog.export.pipeline.job_run import run_job
 from aerolog.catalog.export.spark_runner import SparkExecutor
-from benchmarks.folders import chosen_folder
+from benchmarks.folders import chosen_folder, temporary_folder
 from benchmarks.result import BenchmarkFailedError, Result
 from benchmarks.scan import make_recording
+from benchmarks.timing import seconds
 
 DATA_BYTES = int(os.environ.get("AEROLOG_BENCH_PIPELINE_BYTES") or 2 * 1024**3)
 PAYLOAD_LENGTH = 1024
@@ -33,7 +32,7 @@ def rerun() -> list[Result]:
     Raises:
         BenchmarkFailedError: rows are missing, or were loaded twice.
     """
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=chosen_folder()) as folder:
+    with temporary_folder(chosen_folder()) as folder:
         (Path(folder) / "archive").mkdir()
         made = make_recording(Path(folder) / "archive", PAYLOAD_LENGTH, DATA_BYTES)
         path = Path(folder) / "job.toml"
@@ -45,11 +44,10 @@ def rerun() -> list[Result]:
         try:
             report = run_job(job, SparkExecutor(job, session))
             _check(report.rows, made.frames)
-            times = []
-            for _ in range(ROUNDS):
-                begun = time.monotonic()
-                _check(run_job(job, SparkExecutor(job, session)).rows, 0)
-                times.append(time.monotonic() - begun)
+            times = [
+                seconds(lambda: _check(run_job(job, SparkExecutor(job, session)).rows, 0))
+                for _ in range(ROUNDS)
+            ]
         finally:
             executor.close()
     rate = report.bytes_per_second / 1e6

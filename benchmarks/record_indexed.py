@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import os
 import statistics
-import tempfile
-import time
 from typing import Final
 
-from aerolog.archive.client import AeronArchive
-from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.archive.time_index import TimeIndex
-from aerolog.transport.client import Aeron
-from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
-from benchmarks.archive_servers import until
-from benchmarks.folders import archive_folder
-from benchmarks.native_loops import native
+from benchmarks.embedded_archive import MEGABYTE, embedded_archive, record_messages
+from benchmarks.folders import archive_folder, temporary_folder
 from benchmarks.result import BenchmarkFailedError, Result
+from benchmarks.timing import until
 
 CHANNEL: Final = "aeron:ipc"
 STREAM_ID: Final = 1036
 LENGTHS: Final = (1024, 64)
-_MEGABYTE: Final = 1024 * 1024
-ROUND_BYTES = int(os.environ.get("AEROLOG_BENCH_RECORD_BYTES") or 2 * 1024 * _MEGABYTE)
+ROUND_BYTES = int(os.environ.get("AEROLOG_BENCH_RECORD_BYTES") or 2 * 1024 * MEGABYTE)
 #: Pairs of rounds, one with and one without; in turn, so that both meet the same machine.
 ROUNDS: Final = 7
-_PATIENCE_S: Final = 60.0
 
 
 def indexed() -> list[Result]:
@@ -57,35 +49,16 @@ def indexed() -> list[Result]:
 
 def _round(length: int, *, with_index: bool) -> float:
     """MB/s of frames from the first offer until the archive has written the last byte."""
-    loops = native("loops")
     messages = ROUND_BYTES // (length + DATA_HEADER_LENGTH)
     with (
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir="/dev/shm") as memory,
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as folder,
-        ArchivingMediaDriver(
-            f"{memory}/aeron",
-            folder,
-            archive_options={"control_channel_enabled": False, "time_index": with_index},
-        ) as both,
-        Aeron(both.aeron_dir) as aeron,
-        AeronArchive(aeron) as archive,
+        temporary_folder(archive_folder()) as folder,
+        embedded_archive(folder, time_index=with_index) as archive,
     ):
-        with aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
-            archive.start_recording(CHANNEL, STREAM_ID)
-            publication.wait_connected(_PATIENCE_S, writable=True)
-            until("the recording's start", lambda: list(archive.recordings()))
-            counter = archive.recording_position_counter(0)
-            if counter is None:
-                raise BenchmarkFailedError("recording 0 has no position counter")
-            publisher = loops.Publisher(publication, length, idle_strategy("backoff"))
-            start = time.perf_counter()
-            publisher.run(messages)
-            position = publication.position
-            until("recording", lambda: counter.value >= position)
-            elapsed = time.perf_counter() - start
-            archive.stop_recording(CHANNEL, STREAM_ID)
-        until("the recording's end", lambda: archive.stop_position(0) == position)
-        with TimeIndex.open(folder, 0) as index:
+        elapsed, recording_id, position = record_messages(
+            archive, CHANNEL, STREAM_ID, length, messages
+        )
+        until("the recording's end", lambda: archive.stop_position(recording_id) == position)
+        with TimeIndex.open(folder, recording_id) as index:
             if with_index != (index.entries > 0) or index.problems:
                 raise BenchmarkFailedError(f"{index!r}: {index.problems}")
-    return position / _MEGABYTE / elapsed
+    return position / MEGABYTE / elapsed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -10,9 +9,12 @@ from typing import TYPE_CHECKING
 from aerolog.archive.client import AeronArchive
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
-from benchmarks.archive_servers import JAVA, JAVA_NAME, OURS, archiving, until
+from benchmarks.archive_servers import JAVA, JAVA_NAME, OURS, archiving
+from benchmarks.embedded_archive import MEGABYTE, recorded_position
+from benchmarks.loop_threads import running
 from benchmarks.native_loops import native
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
+from benchmarks.timing import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +24,6 @@ STREAM_ID = 1100
 STREAMS = 64
 LENGTH = 1024
 BURST = 32
-MEGABYTE = 1024 * 1024
 WARM_UP_BYTES = 512 * MEGABYTE
 MEASURED_BYTES = 1536 * MEGABYTE
 PATIENCE_S = 60.0
@@ -68,30 +69,21 @@ def _rate(kind: str, count: int) -> float:
         until(
             "all recordings",
             lambda: len(list(archive.recordings(from_recording_id=0))) == count,
-            PATIENCE_S,
         )
-        counters = [archive.recording_position_counter(index) for index in range(count)]
-        if None in counters:
-            raise BenchmarkFailedError("a recording has no position counter")
+        counters = [recorded_position(archive, recording_id) for recording_id in range(count)]
 
         def recorded() -> int:
-            return sum(counter.value for counter in counters if counter is not None)
+            return sum(counter.value for counter in counters)
 
         publisher = native("many").ManyPublisher(
             publications, LENGTH, BURST, idle_strategy("yield")
         )
-        thread = threading.Thread(target=publisher.run)
-        thread.start()
-        try:
+        with running(publisher):
             begin, first = _when(recorded, WARM_UP_BYTES)
             end, last = _when(recorded, WARM_UP_BYTES + MEASURED_BYTES)
-        finally:
-            publisher.stop()
-            thread.join()
         until(
             "everything recorded",
             lambda: recorded() == sum(publication.position for publication in publications),
-            PATIENCE_S,
         )
     return (last - first) / MEGABYTE / (end - begin)
 

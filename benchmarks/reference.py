@@ -1,4 +1,4 @@
-"""The reference as the interop tests find and build it."""
+"""Servers as the tests find, build and start them, the reference first of all."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 def harness(name: str) -> ModuleType:
     """A module of the interop tests' package ``peer``."""
-    sys.path.insert(0, str(CHECKOUT / "tests" / "interop"))
+    return module_of_tests("interop", f"peer.{name}")
+
+
+def module_of_tests(folder: str, name: str) -> ModuleType:
+    """A module in a folder of the tests."""
+    sys.path.insert(0, str(CHECKOUT / "tests" / folder))
     try:
-        return importlib.import_module(f"peer.{name}")
+        return importlib.import_module(name)
     finally:
         sys.path.pop(0)

@@ -4,37 +4,35 @@ from __future__ import annotations
 
 import os
 import statistics
-import tempfile
-import threading
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from aerolog.archive.client import AeronArchive, MergedReplay
+from aerolog.archive.client import MergedReplay
 from aerolog.archive.format.archive_folder import ArchiveFolder
-from aerolog.archive.service import ArchivingMediaDriver
-from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
-from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
-from benchmarks.folders import archive_folder
+from benchmarks.embedded_archive import MEGABYTE, embedded_archive, frame_length, replay_messages
+from benchmarks.folders import archive_folder, temporary_folder
 from benchmarks.native_loops import native
 from benchmarks.result import BenchmarkFailedError, Result
+from benchmarks.timing import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
+
+    from aerolog.archive.client import AeronArchive
 
 RECORDINGS = 16
 CHANNEL = "aeron:ipc?term-length=1m"
 STREAM_ID = 1034
-REPLAY_STREAM_ID = 2034
 #: Bytes of frames of the plain recording, and of the others together.
 DATA_BYTES = int(os.environ.get("AEROLOG_BENCH_MERGED_BYTES") or 1024**3)
 ROUNDS = 5
 WARM_UP_ROUNDS = 1
-TIMEOUT_S = 120.0
-MEGABYTE = 1024 * 1024
+PATIENCE_S = 120.0
+FRAGMENT_LIMIT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +61,17 @@ def merged(length: int) -> list[Result]:
         BenchmarkFailedError: messages are missing or out of order.
     """
     suffix = "" if length == 1024 else f"-{length}"
-    with (
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir="/dev/shm") as memory,
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as disk,
-    ):
-        with (
-            ArchivingMediaDriver(
-                f"{memory}/aeron",
-                f"{disk}/archive",
-                archive_options={"control_channel_enabled": False},
-            ) as both,
-            Aeron(both.aeron_dir) as aeron,
-            AeronArchive(aeron) as archive,
-        ):
+    with temporary_folder(archive_folder()) as folder:
+        with embedded_archive(folder) as archive:
             made = _record(archive, length)
+            end = archive.stop_position(made.plain) or 0
             running = _compare(
                 made,
-                lambda: _replay(archive, made),
+                lambda: replay_messages(
+                    archive, made.plain, end, length, made.messages, FRAGMENT_LIMIT
+                ),
                 lambda: _merge(MergedReplay(archive, made.parts), made),
             )
-        folder = f"{disk}/archive"
         closed = _compare(
             made,
             lambda: _scan(folder, made),
@@ -109,13 +98,9 @@ def _compare(
     )
 
 
-def _frame_length(length: int) -> int:
-    return -(-(length + DATA_HEADER_LENGTH) // FRAME_ALIGNMENT) * FRAME_ALIGNMENT
-
-
 def _record(archive: AeronArchive, length: int) -> Made:
     """Record all messages once in one recording, and in sixteen in turns."""
-    messages = DATA_BYTES // _frame_length(length) // RECORDINGS * RECORDINGS
+    messages = DATA_BYTES // frame_length(length) // RECORDINGS * RECORDINGS
     ids = []
     with ExitStack() as opened:
         publications = []
@@ -137,49 +122,24 @@ def _record(archive: AeronArchive, length: int) -> Made:
                 while offer(data) < 0:
                     time.sleep(0)
         for recording_id, publication in zip(ids, publications, strict=True):
-            _until_recorded(archive, recording_id, publication.position)
-    for recording_id in ids:
-        _until(lambda one=recording_id: archive.stop_position(one) is not None, "the end")
-    return Made(ids[0], tuple(ids[1:]), messages, length, messages * _frame_length(length))
+            until(
+                "the recording",
+                partial(_has, archive, recording_id, publication.position),
+                PATIENCE_S,
+            )
+    until(
+        "the end",
+        lambda: all(archive.stop_position(one) is not None for one in ids),
+        PATIENCE_S,
+    )
+    return Made(ids[0], tuple(ids[1:]), messages, length, messages * frame_length(length))
 
 
-def _until_recorded(archive: AeronArchive, recording_id: int, position: int) -> None:
-    _until(lambda: (archive.max_recorded_position(recording_id) or 0) >= position, "the recording")
+def _has(archive: AeronArchive, recording_id: int, position: int) -> bool:
+    return (archive.max_recorded_position(recording_id) or 0) >= position
 
 
-def _until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        if time.monotonic() > deadline:
-            raise BenchmarkFailedError(f"{what}: not within {TIMEOUT_S:.0f} s")
-        time.sleep(0.0005)
-
-
-def _replay(archive: AeronArchive, made: Made) -> float:
-    """Seconds of a plain replay, request and connection included; checks count and order."""
-    position = archive.stop_position(made.plain)
-    begun = time.perf_counter()
-    with archive.replay(
-        made.plain, 0, position, channel="aeron:ipc", stream_id=REPLAY_STREAM_ID
-    ) as subscription:
-        _until(lambda: subscription.images, "the replay's start")
-        subscriber = native("loops").Subscriber(
-            subscription.images[0], made.length, 256, idle_strategy("backoff")
-        )
-        thread = threading.Thread(target=subscriber.run)
-        thread.start()
-        try:
-            _until(lambda: subscriber.count >= made.messages or subscriber.failed, "the replay")
-            seconds = time.perf_counter() - begun
-        finally:
-            subscriber.stop()
-            thread.join()
-    if subscriber.failed or subscriber.count != made.messages:
-        raise BenchmarkFailedError(f"{subscriber.count} of {made.messages} messages")
-    return seconds
-
-
-def _scan(folder: str | Path, made: Made) -> float:
+def _scan(folder: str, made: Made) -> float:
     """Seconds of a plain scan of position and payload."""
     begun = time.perf_counter()
     with ArchiveFolder(folder) as opened:
@@ -198,7 +158,9 @@ def _merge(replay: MergedReplay, made: Made) -> float:
     latest, rows, payload_bytes = 0, 0, 0
     begun = time.perf_counter()
     with replay:
-        for batch in _filled(replay):
+        for batch in replay.batches(reuse=True):
+            if not batch.rows:
+                continue
             times = batch.column("time_ns")
             if times[0] < latest:
                 raise BenchmarkFailedError("messages are out of order")
@@ -209,7 +171,3 @@ def _merge(replay: MergedReplay, made: Made) -> float:
     if (rows, payload_bytes) != (made.messages, made.messages * made.length):
         raise BenchmarkFailedError(f"{rows} of {made.messages} messages")
     return seconds
-
-
-def _filled(replay: MergedReplay) -> Iterator:
-    return (batch for batch in replay.batches(reuse=True) if batch.rows)

@@ -7,9 +7,7 @@ message was due and when the program had it in hand. There is no peer: the aim s
 
 from __future__ import annotations
 
-import math
 import os
-import tempfile
 import time
 from array import array
 from pathlib import Path
@@ -19,9 +17,11 @@ from aerolog.archive.client import AeronArchive
 from aerolog.archive.client.replay.pacer import Pacer
 from aerolog.archive.client.replay.timed_replay import TimedReplay
 from aerolog.transport.client import Aeron
-from benchmarks.archive_servers import OURS, archiving, until
-from benchmarks.folders import archive_folder
+from benchmarks.archive_servers import OURS, archiving
+from benchmarks.embedded_archive import recorded_publication
+from benchmarks.folders import archive_folder, temporary_folder
 from benchmarks.result import BenchmarkFailedError, Result
+from benchmarks.timing import percentile, until
 
 CHANNEL: Final = "aeron:ipc?term-length=16m"
 STREAM_ID: Final = 1035
@@ -32,7 +32,6 @@ LENGTH: Final = 64
 AIM_US: Final = 200.0
 _NS_PER_S: Final = 1_000_000_000
 _PERCENTS: Final = (50, 99)
-_PATIENCE_S: Final = 30.0
 
 
 def paced() -> list[Result]:
@@ -43,12 +42,12 @@ def paced() -> list[Result]:
     """
     results = []
     with (
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as folder,
+        temporary_folder(archive_folder()) as folder,
         archiving(OURS, {"aeron.archive.dir": folder}) as server,
         Aeron(server.aeron_dir) as aeron,
         AeronArchive(aeron) as archive,
     ):
-        recording_id = _record(aeron, archive)
+        recording_id = _record(archive)
         sources: tuple[tuple[str, AeronArchive | Path], ...] = (
             ("archive", archive),
             ("folder", Path(folder)),
@@ -60,33 +59,25 @@ def paced() -> list[Result]:
 
 
 def _result(name: str, distances: array[int], percent: int) -> Result:
-    found = sorted(distances)[math.ceil(len(distances) * percent / 100) - 1] / 1000
+    found = percentile(distances, percent) / 1000
     return Result(
         f"replay-paced-p{percent} ({name})", "us", found, AIM_US, "the aim", smaller_is_better=True
     )
 
 
-def _record(aeron: Aeron, archive: AeronArchive) -> int:
+def _record(archive: AeronArchive) -> int:
     """Id of a recording of the messages, which carry their numbers."""
-    count = round(RATE * SECONDS)
-    with aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
-        recorded = f"{CHANNEL}&session-id={publication.session_id}"
-        archive.start_recording(recorded, STREAM_ID)
-        publication.wait_connected(_PATIENCE_S, writable=True)
-        recording_id = next(archive.recordings(stream_id=STREAM_ID)).recording_id
-        counter = archive.recording_position_counter(recording_id)
-        if counter is None:
-            raise BenchmarkFailedError(f"recording {recording_id} has no position counter")
+    with recorded_publication(archive, CHANNEL, STREAM_ID) as (publication, recorded):
         pacer = Pacer(1.0)
         step_ns = _NS_PER_S // RATE
-        for number in range(count):
+        for number in range(round(RATE * SECONDS)):
             message = number.to_bytes(8, "little").ljust(LENGTH, b"\0")
             while not pacer.wait(number * step_ns):
                 pass
             while publication.offer(message) <= 0:
                 time.sleep(0)
-        until("recording", lambda: counter.value >= publication.position)
-        archive.stop_recording(recorded, STREAM_ID)
+        until("recording", lambda: recorded.value >= publication.position)
+    recording_id = recorded.recording_id
     until("its end", lambda: archive.stop_position(recording_id) is not None)
     return recording_id
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import time
 
 from aerolog.archive.client import AeronArchive
 from aerolog.transport.client import Aeron
-from benchmarks.archive_servers import JAVA, JAVA_NAME, OURS, archiving, until
-from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
+from benchmarks.archive_servers import JAVA, JAVA_NAME, OURS, archiving
+from benchmarks.embedded_archive import recorded_publication
+from benchmarks.result import BenchmarkFailedError, Result, from_peer
+from benchmarks.timing import percentile, until
 
 CHANNEL = "aeron:ipc"
 STREAM_ID = 1033
@@ -27,26 +28,18 @@ PAUSE_S = 0.005
 def start() -> list[Result]:
     """Median and 99th percentile of the time to the first byte, in milliseconds."""
     ours = _measure(OURS)
-    try:
-        peer: list[float] | None = _measure(JAVA)
-        name = JAVA_NAME
-    except PeerUnavailableError as reason:
-        peer, name = None, f"{JAVA_NAME}: {reason}"
+    peer, name = from_peer(JAVA_NAME, lambda: _measure(JAVA))
     return [
         Result(
             f"replay-start-p{percent}",
             "ms",
-            _percentile(ours, percent),
-            None if peer is None else _percentile(peer, percent),
+            percentile(ours, percent),
+            None if peer is None else percentile(peer, percent),
             name,
             smaller_is_better=True,
         )
         for percent in (50, 99)
     ]
-
-
-def _percentile(values: list[float], percent: int) -> float:
-    return sorted(values)[math.ceil(len(values) * percent / 100) - 1]
 
 
 def _measure(kind: str) -> list[float]:
@@ -55,25 +48,19 @@ def _measure(kind: str) -> list[float]:
         Aeron(server.aeron_dir, idle_sleep=CLIENT_SLEEP_S) as aeron,
         AeronArchive(aeron) as archive,
     ):
-        recording_id, position = _record(aeron, archive)
+        recording_id, position = _record(archive)
         times = [_first_byte(archive, recording_id, position) for _ in range(WARM_UP + ROUNDS)]
     return times[WARM_UP:]
 
 
-def _record(aeron: Aeron, archive: AeronArchive) -> tuple[int, int]:
-    with aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
-        archive.start_recording(f"{CHANNEL}?session-id={publication.session_id}", STREAM_ID)
-        publication.wait_connected(PATIENCE_S, writable=True)
+def _record(archive: AeronArchive) -> tuple[int, int]:
+    """Id and last position of a recording."""
+    with recorded_publication(archive, CHANNEL, STREAM_ID) as (publication, recorded):
         for _ in range(MESSAGES):
             until("room", lambda: publication.offer(bytes(LENGTH)) > 0)
-        found = [each.recording_id for each in archive.recordings(stream_id=STREAM_ID)]
-        counter = archive.recording_position_counter(found[-1])
-        if counter is None:
-            raise BenchmarkFailedError(f"recording {found[-1]} has no position counter")
         position = publication.position
-        until("recording", lambda: counter.value >= position)
-        archive.stop_recording(f"{CHANNEL}?session-id={publication.session_id}", STREAM_ID)
-    return found[-1], position
+        until("recording", lambda: recorded.value >= position)
+    return recorded.recording_id, position
 
 
 def _first_byte(archive: AeronArchive, recording_id: int, position: int) -> float:

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +83,11 @@ class BenchmarkFailedError(Exception):
 
 class PeerUnavailableError(Exception):
     """The peer cannot be had on this machine: the reason."""
+
+
+def from_peer(name: str, measure: Callable[[], T]) -> tuple[T | None, str]:
+    """What is measured of a peer, None when it cannot be had, and its name with the reason then."""
+    try:
+        return measure(), name
+    except PeerUnavailableError as reason:
+        return None, f"{name}: {reason}"

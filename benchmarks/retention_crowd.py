@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from aerolog.archive.retention.run import Retention
 from aerolog.transport.client import Aeron
 from aerolog.transport.memory.filesystem import RealFileSystem
 from benchmarks.archive_servers import OURS, archiving
+from benchmarks.folders import temporary_folder
 from benchmarks.result import BenchmarkFailedError, Result
 
 SEGMENTS = int(os.environ.get("AEROLOG_BENCH_SEGMENTS", "100000"))
@@ -41,7 +41,7 @@ max_size = {KEPT * SEGMENT}
 
 def crowd() -> list[Result]:
     """Milliseconds of the conductor's longest duty cycle, and segments a second."""
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-") as made:
+    with temporary_folder() as made:
         make_catalog(Path(made), RECORDINGS, SEGMENTS // RECORDINGS)
         files = [Path(made) / "archive.catalog"]
         with archiving(OURS, archive_files=files) as server:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +15,10 @@ from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.archive.format.segment import segment_file_name
 from aerolog.catalog.arrow.arrow_recording import open_recording
-from aerolog.transport.protocol.fixed_layout import align
 from aerolog.transport.protocol.frame_header import FRAME_HEADER, FRAME_HEADER_STRUCT
-from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
-from benchmarks.folders import chosen_folder
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
+from benchmarks.embedded_archive import frame_length
+from benchmarks.folders import chosen_folder, temporary_folder
 from benchmarks.native_loops import native
 from benchmarks.result import BenchmarkFailedError, Result
 
@@ -56,7 +55,7 @@ def scan(payload_length: int) -> list[Result]:
     Raises:
         BenchmarkFailedError: rows or payloads are missing.
     """
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=chosen_folder()) as folder:
+    with temporary_folder(chosen_folder()) as folder:
         made = make_recording(Path(folder), payload_length, DATA_BYTES)
         mine, theirs = [], []
         _scan_once(made, payload_length)
@@ -120,7 +119,7 @@ def make_recording(folder: Path, payload_length: int, length: int) -> Made:
 
 def _term(payload_length: int) -> tuple[np.ndarray, int]:
     """A term full of messages, padded at its end, and their number."""
-    stride = align(DATA_HEADER_LENGTH + payload_length, FRAME_ALIGNMENT)
+    stride = frame_length(payload_length)
     count = TERM_LENGTH // stride
     term = np.zeros(TERM_LENGTH, np.uint8)
     header = FRAME_HEADER_STRUCT.pack(
@@ -147,7 +146,7 @@ def _column(frames: np.ndarray, name: str) -> np.ndarray:
 
 
 def _set_term_id(term: np.ndarray, payload_length: int, term_id: int) -> None:
-    stride = align(DATA_HEADER_LENGTH + payload_length, FRAME_ALIGNMENT)
+    stride = frame_length(payload_length)
     count = TERM_LENGTH // stride
     _column(term[: count * stride].reshape(count, stride), "term_id")[:] = term_id
     if count * stride < TERM_LENGTH:

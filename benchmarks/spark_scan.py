@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from aerolog.catalog import export_recordings
-from benchmarks.folders import chosen_folder
+from benchmarks.folders import chosen_folder, temporary_folder
+from benchmarks.native_loops import CHECKOUT
 from benchmarks.result import BenchmarkFailedError, Result
 from benchmarks.scan import DATA_BYTES, make_recording
 
@@ -27,7 +27,7 @@ def query() -> list[Result]:
     Raises:
         BenchmarkFailedError: the two sides differ, or Spark failed.
     """
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=chosen_folder()) as folder:
+    with temporary_folder(chosen_folder()) as folder:
         archive, exported = Path(folder) / "archive", Path(folder) / "parquet"
         archive.mkdir()
         made = make_recording(archive, PAYLOAD_LENGTH, DATA_BYTES)
@@ -80,7 +80,7 @@ def _run(archive: Path, exported: Path, rows: int, workers: int) -> dict[str, An
             exported,
             str(rows),
         ],
-        cwd=Path(__file__).parents[1],
+        cwd=CHECKOUT,
         env=os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
         stdin=subprocess.DEVNULL,
         capture_output=True,

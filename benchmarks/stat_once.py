@@ -6,7 +6,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 from typing import TYPE_CHECKING
 
 from aerolog.transport.concurrent.clock import SystemClock
@@ -14,8 +13,9 @@ from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.cnc_header import CncHeader, CncLengths
 from aerolog.transport.memory.counters import VALUE_LENGTH
 from aerolog.transport.memory.filesystem import RealFileSystem
-from benchmarks.folders import archive_folder
+from benchmarks.folders import archive_folder, temporary_folder
 from benchmarks.java import PEER_NAME, java_command
+from benchmarks.processes import AEROLOG
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _TYPES = (12, 1, 2, 9, 13)
 
 def once() -> list[Result]:
     """Wall time in milliseconds and peak memory in MiB of whole processes, output discarded."""
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as folder:
+    with temporary_folder(archive_folder()) as folder:
         _make_driver(folder)
         _check(folder)
         ours = _measure(_our_command(folder))
@@ -58,7 +58,7 @@ def once() -> list[Result]:
 
 
 def _our_command(folder: str) -> list[str]:
-    return [sys.executable, "-m", "aerolog.tools.main", "stat", "--aeron-dir", folder]
+    return [*AEROLOG, "stat", "--aeron-dir", folder]
 
 
 def _make_driver(folder: str) -> None:

@@ -12,7 +12,6 @@ import pty
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 import threading
 import time
@@ -24,7 +23,8 @@ from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.cnc_header import CncHeader, CncLengths
 from aerolog.transport.memory.filesystem import RealFileSystem
-from benchmarks.processor_time import processor_share
+from benchmarks.folders import memory_folder, temporary_folder
+from benchmarks.processes import processor_share
 from benchmarks.result import BenchmarkFailedError, Result
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def watch() -> list[Result]:
     """Percent of a core at each size of the terminal, looking once a second."""
     results = []
     for columns, lines in SIZES:
-        with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir="/dev/shm") as folder:
+        with temporary_folder(memory_folder()) as folder:
             driver = MadeUpDriver(folder, STREAMS)
             with driver.running(), _dashboard(folder, columns, lines) as screen:
                 screen.wait_for(f"Streams {STREAMS / 1000:.2f}k", STARTED_S)

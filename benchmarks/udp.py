@@ -6,21 +6,27 @@ only the drivers differ. Each driver is measured in all of its threading modes; 
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import socket
 import statistics
-import threading
-import time
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.network.sockets import open_receive_port, open_send_port
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
+from benchmarks.loop_threads import (
+    CONNECT_S,
+    Measuring,
+    measured_rate,
+    median_rate,
+    percentiles_us,
+    require_histogram,
+    round_trip_times,
+    running,
+)
 from benchmarks.native_loops import native
-from benchmarks.result import BenchmarkFailedError, Peer, PeerUnavailableError, Result
+from benchmarks.result import Peer, PeerUnavailableError, Result
 from benchmarks.udp_drivers import MODES, OURS, PEERS, driver, peer_name
 
 if TYPE_CHECKING:
@@ -29,11 +35,6 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 STREAM_ID = 1001
 FRAGMENT_LIMIT = 256
-WARM_UP_S = 2.0
-INTERVAL_S = 0.5
-INTERVALS = 7
-CONNECT_S = 10.0
-SETTLE_S = 5.0
 ROUND_TRIPS = 20_000
 ROUNDS = 10
 WARM_UP_ROUND_TRIPS = 20_000
@@ -170,37 +171,7 @@ def _rate(
             subscription.images[0], length, FRAGMENT_LIMIT, idle_strategy("backoff")
         )
         publisher = loops.Publisher(publication, length, idle_strategy("backoff"))
-        what = f"{kind} {mode} {length}"
-        return measured_rate(what, publisher, subscriber)
-
-
-def measured_rate(what: str, publisher: Any, subscriber: Any) -> float:
-    """Run both loops for a while; the median rate of the subscriber after the warm-up.
-
-    Raises:
-        BenchmarkFailedError: something was lost, doubled or out of order.
-    """
-    threads = [threading.Thread(target=loop.run) for loop in (subscriber, publisher)]
-    for thread in threads:
-        thread.start()
-    try:
-        time.sleep(WARM_UP_S)
-        rate = _median_rate(lambda: subscriber.count)
-    finally:
-        publisher.stop()
-        threads[1].join()  # it may be in the middle of one more message
-        deadline = time.monotonic() + SETTLE_S
-        while subscriber.count < publisher.count and time.monotonic() < deadline:
-            time.sleep(0.01)
-        subscriber.stop()
-        for thread in threads:
-            thread.join()
-    if subscriber.failed or subscriber.count != publisher.count:
-        raise BenchmarkFailedError(
-            f"{what}: {publisher.count} sent, {subscriber.count} received,"
-            f" order {'broken' if subscriber.failed else 'kept'}"
-        )
-    return rate
+        return measured_rate(f"{kind} {mode} {length}", publisher, subscriber)
 
 
 def _bare_rate(length: int) -> float:
@@ -214,29 +185,8 @@ def _bare_rate(length: int) -> float:
     ):
         drain = bare.Drain(receiving)
         flood = bare.Flood(sending, drain, length=length + DATA_HEADER_LENGTH, window=BARE_WINDOW)
-        threads = [threading.Thread(target=loop.run) for loop in (drain, flood)]
-        for thread in threads:
-            thread.start()
-        try:
-            time.sleep(WARM_UP_S)
-            return _median_rate(lambda: drain.count)
-        finally:
-            flood.stop()
-            drain.stop()
-            for thread in threads:
-                thread.join()
-
-
-def _median_rate(count: Callable[[], int]) -> float:
-    """The median growth a second of a count over some intervals."""
-    rates = []
-    last, then = count(), time.perf_counter()
-    for _ in range(INTERVALS):
-        time.sleep(INTERVAL_S)
-        before, since = last, then
-        last, then = count(), time.perf_counter()
-        rates.append((last - before) / (then - since))
-    return float(statistics.median(rates))
+        with running(drain), running(flood):
+            return median_rate(lambda: drain.count, Measuring())
 
 
 @contextmanager
@@ -254,43 +204,22 @@ def _relay() -> Iterator[tuple[int, int]]:
         relay = relays.Relay(
             towards_sender, towards_receiver, idle_strategy("backoff"), loss=LOSS, seed=LOSS_SEED
         )
-        thread = threading.Thread(target=relay.run)
-        thread.start()
-        try:
+        with running(relay):
             yield towards_sender.local_address[1], receiver_port
-        finally:
-            relay.stop()
-            thread.join()
 
 
 def _round_trip_percentiles(kind: str, mode: str) -> dict[float, float]:
     """The round trips' microseconds by percentile."""
-    if importlib.util.find_spec("hdrh") is None:
-        raise BenchmarkFailedError("udp-rtt needs HdrHistogram: pip install hdrhistogram")
-    loops = native("loops")
-    histogram = importlib.import_module("hdrh.histogram").HdrHistogram(1, 10_000_000_000, 3)
-    there_at, back_at = (_channel(free_port()) for _ in range(2))
-    with (
-        driver(kind, mode) as process,
-        Aeron(process.aeron_dir) as aeron,
-        aeron.add_subscription(there_at, STREAM_ID) as there,
-        aeron.add_exclusive_publication(there_at, STREAM_ID) as ping,
-        aeron.add_subscription(back_at, STREAM_ID) as back,
-        aeron.add_exclusive_publication(back_at, STREAM_ID) as pong,
-    ):
-        for subscription in (there, back):
-            subscription.wait_connected(CONNECT_S)
-        for publication in (ping, pong):
-            publication.wait_connected(CONNECT_S, writable=True)
-        echo = loops.Echo(there.images[0], pong, idle_strategy("yield"))
-        thread = threading.Thread(target=echo.run)
-        thread.start()
-        try:
-            caller = loops.Caller(ping, back.images[0], 32, idle_strategy("yield"))
-            caller.run(WARM_UP_ROUND_TRIPS)
-            for nanoseconds in caller.run(ROUND_TRIPS):
-                histogram.record_value(max(1, nanoseconds))
-        finally:
-            echo.stop()
-            thread.join()
-    return {each: float(histogram.get_value_at_percentile(each)) / 1000 for each in PERCENTILES}
+    histogram = require_histogram("udp-rtt")
+    there, back = ((_channel(free_port()), STREAM_ID) for _ in range(2))
+    with driver(kind, mode) as process, Aeron(process.aeron_dir) as aeron:
+        times = round_trip_times(
+            aeron,
+            there,
+            back,
+            length=32,
+            warm_up=WARM_UP_ROUND_TRIPS,
+            count=ROUND_TRIPS,
+            idle="yield",
+        )
+    return percentiles_us(histogram, times, PERCENTILES)

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import tempfile
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerolog.transport.client import Aeron
-from aerolog.transport.errors import AerologError
-from benchmarks.java import PEER_NAME, java_command
-from benchmarks.native_loops import CHECKOUT
-from benchmarks.processor_time import processor_seconds
+from benchmarks.folders import memory_folder, temporary_folder
+from benchmarks.java import FAST_OPTIONS, PEER_NAME, java_command
+from benchmarks.processes import memory_bytes, processor_seconds, serving
 from benchmarks.reference import harness
-from benchmarks.result import BenchmarkFailedError, PeerUnavailableError
+from benchmarks.result import PeerUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +27,6 @@ C_VERSION = os.environ.get("AEROLOG_BENCH_C", "1.51.0")
 C_NAME = f"Aeron {C_VERSION} (C) {{}}"
 MODES = ("DEDICATED", "SHARED_NETWORK", "SHARED")
 READY_S = 15.0
-PATIENCE_S = 10.0
-# What the reference's own scripts for performance tests set.
-_JAVA_OPTIONS = ("-XX:+UseParallelGC", "-Dagrona.disable.bounds.checks=true")
 # The same buffers and windows for both sides of a comparison.
 COMMON = {
     "aeron.socket.so_sndbuf": "2m",
@@ -50,11 +42,9 @@ class DriverProcess:
     """A media driver that runs in a process of its own.
 
     Attributes:
-        kind: OURS, JAVA or C.
         aeron_dir: the directory in which clients find the driver.
     """
 
-    kind: str
     aeron_dir: str
     pid: int
 
@@ -66,10 +56,7 @@ class DriverProcess:
     @property
     def anonymous_bytes(self) -> int:
         """Resident memory that is not mapped from files."""
-        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith("RssAnon:"):
-                return int(line.split()[1]) * 1024
-        raise BenchmarkFailedError(f"the kernel tells no RssAnon of process {self.pid}")
+        return memory_bytes(self.pid, "RssAnon")
 
 
 def peer_name(kind: str, mode: str) -> str:
@@ -100,7 +87,7 @@ def driver(
         PeerUnavailableError: the reference cannot be had.
         BenchmarkFailedError: it did not become ready.
     """
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir="/dev/shm") as memory:
+    with temporary_folder(memory_folder()) as memory:
         aeron_dir = f"{memory}/aeron"
         wanted = {
             "aeron.dir": aeron_dir,
@@ -111,42 +98,21 @@ def driver(
         defines = [f"-D{name}={value}" for name, value in wanted.items()]
         settings = {}
         if kind == JAVA:
-            command = java_command([*_JAVA_OPTIONS, *defines], "io.aeron.driver.MediaDriver")
+            command = java_command([*FAST_OPTIONS, *defines], "io.aeron.driver.MediaDriver")
         elif kind == C:
             command = [str(c_programs().driver)]
             settings = {name.upper().replace(".", "_"): each for name, each in wanted.items()}
         else:
             command = [sys.executable, "-m", "aerolog.transport.driver", *defines]
-        process = subprocess.Popen(
+
+        def connect() -> None:
+            Aeron(aeron_dir).close()
+
+        with serving(
             command,
-            cwd=CHECKOUT,
-            env={**os.environ, **settings},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-        )
-        try:
-            _until_ready(process, aeron_dir)
-            yield DriverProcess(kind, aeron_dir, process.pid)
-        finally:
-            if process.stdin:
-                process.stdin.close()  # that ends the driver in C
-            if kind != C:
-                process.terminate()
-            try:
-                process.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def _until_ready(process: subprocess.Popen[bytes], aeron_dir: str) -> None:
-    deadline = time.monotonic() + READY_S
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise BenchmarkFailedError(f"{process.args!r} ended with {process.returncode}")
-        try:
-            with Aeron(aeron_dir):
-                return
-        except AerologError:
-            time.sleep(0.05)
-    raise BenchmarkFailedError(f"{process.args!r} was not ready within {READY_S:.0f} s")
+            connect,
+            ready_s=READY_S,
+            environment=settings,
+            ends_with_input=kind == C,
+        ) as process:
+            yield DriverProcess(aeron_dir, process.pid)

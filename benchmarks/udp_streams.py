@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.network.sockets import open_receive_port, open_send_port
+from benchmarks.loop_threads import measured_rate
 from benchmarks.native_loops import native
 from benchmarks.result import BenchmarkFailedError, Peer, PeerUnavailableError, Result
-from benchmarks.udp import FRAGMENT_LIMIT, HOST, STREAM_ID, free_port, measured_rate
+from benchmarks.udp import FRAGMENT_LIMIT, HOST, STREAM_ID, free_port
 from benchmarks.udp_drivers import OURS, PEERS, DriverProcess, driver, peer_name
 
 if TYPE_CHECKING:

@@ -8,9 +8,6 @@ cache.
 
 from __future__ import annotations
 
-import os
-import statistics
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -20,19 +17,21 @@ from aerolog.archive.service.verifier.verifier import Verifier, VerifierOptions
 from aerolog.archive.verification import Health, verify_recording
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.filesystem import RealFileSystem
-from benchmarks.folders import chosen_folder
+from benchmarks.folders import chosen_folder, temporary_folder
 from benchmarks.result import BenchmarkFailedError, Result
 from benchmarks.scan import make_recording
-from benchmarks.verify_folder import read_files, run_here
+from benchmarks.verify_folder import (
+    DATA_BYTES,
+    PAYLOAD_LENGTH,
+    READER,
+    rates_beside_reads,
+    run_here,
+)
 
 if TYPE_CHECKING:
     from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.memory.error_log import DistinctErrorLog
 
-DATA_BYTES = int(os.environ.get("AEROLOG_BENCH_VERIFY_BYTES") or 2 * 1024**3)
-ROUNDS: Final = 5
-_PAYLOAD_LENGTH: Final = 992  # frames of 1 KiB
-_PIECES: Final = (256 * 1024, 1024 * 1024)
 _PATIENCE_S: Final = 300.0
 _HOUR_NS: Final = 3600 * 10**9
 
@@ -61,45 +60,30 @@ def verify_continuous() -> list[Result]:
     Raises:
         BenchmarkFailedError: something was found, or was not where it is.
     """
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=chosen_folder()) as name:
+    with temporary_folder(chosen_folder()) as name:
         folder = Path(name)
-        length = make_recording(folder, _PAYLOAD_LENGTH, DATA_BYTES).length
+        length = make_recording(folder, PAYLOAD_LENGTH, DATA_BYTES).length
         run_here(folder, "checksum", "CRC-32C", "-a")
-        mine: list[float] = []
-        agents: list[float] = []
-        reads: dict[int, list[float]] = {piece: [] for piece in _PIECES}
-        for number in range(ROUNDS + 1):
-            for piece, times in reads.items():
-                begun = time.perf_counter()
-                read_files(folder, piece)
-                times.append(time.perf_counter() - begun)
-            mine.append(_verify(folder))
-            agents.append(_turn(folder, length, number))
-            if not number:  # the first warms all up
-                for times in (mine, agents, *reads.values()):
-                    times.clear()
+        (ours, agent), theirs = rates_beside_reads(
+            folder, length, [lambda: _verify(folder), lambda: _turn(folder, length)]
+        )
         if Health.open(folder, 0).state != "sound":
             raise BenchmarkFailedError("a sound recording was not found to be so")
-    ours, agent = (length / statistics.median(times) / 1e6 for times in (mine, agents))
-    theirs = max(length / statistics.median(times) / 1e6 for times in reads.values())
-    reader = "the same files read by one thread"
     return [
-        Result("verify-continuous", "MB/s", ours, theirs, reader),
-        Result("verify (agent)", "MB/s", agent, theirs, reader),
+        Result("verify-continuous", "MB/s", ours, theirs, READER),
+        Result("verify (agent)", "MB/s", agent, theirs, READER),
     ]
 
 
-def _verify(folder: Path) -> float:
-    """Seconds of a verification by all threads that it has."""
-    begun = time.perf_counter()
+def _verify(folder: Path) -> None:
+    """A verification by all threads that it has."""
     found = verify_recording(folder, 0, fingerprints=True)
     if found:
         raise BenchmarkFailedError(f"found in a sound recording: {found[0].text}")
-    return time.perf_counter() - begun
 
 
-def _turn(folder: Path, length: int, number: int) -> float:
-    """Seconds of one round of the agent over all segments."""
+def _turn(folder: Path, length: int) -> None:
+    """One round of the agent over all segments."""
     counts = tuple(_Count() for _ in range(4))
     verifier = Verifier(
         VerifierOptions(rate=1 << 62, interval_ms=0, look_interval_ns=_HOUR_NS),
@@ -114,5 +98,4 @@ def _turn(folder: Path, length: int, number: int) -> float:
     while counts[0].value < length:
         verifier.control()
         if time.perf_counter() - begun > _PATIENCE_S:
-            raise BenchmarkFailedError(f"round {number} reads no more than {counts[0].value} bytes")
-    return time.perf_counter() - begun
+            raise BenchmarkFailedError(f"a round reads no more than {counts[0].value} bytes")

@@ -11,27 +11,28 @@ import io
 import os
 import statistics
 import subprocess
-import sys
-import tempfile
-import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.segment import segment_file_name
 from aerolog.tools.archive_tool.classic_tool import run_classic
 from aerolog.tools.archive_tool.tool_terminal import Terminal
-from benchmarks.folders import chosen_folder
+from benchmarks.folders import chosen_folder, temporary_folder
 from benchmarks.java import PEER_NAME, java_command
+from benchmarks.processes import AEROLOG
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 from benchmarks.scan import SEGMENT_LENGTH, make_recording
+from benchmarks.timing import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 DATA_BYTES = int(os.environ.get("AEROLOG_BENCH_VERIFY_BYTES") or 2 * 1024**3)
 ROUNDS = 5
-_PAYLOAD_LENGTH: Final = 992  # frames of 1 KiB
+PAYLOAD_LENGTH: Final = 992  # frames of 1 KiB
 _PIECES: Final = (256 * 1024, 1024 * 1024)
+READER: Final = "the same files read by one thread"
 _COMMAND: Final = ("verify", "-a", "-checksum", "CRC-32C")
 _ARCHIVE_TOOL: Final = "io.aeron.archive.ArchiveTool"
 _OPENED: Final = "--add-opens=java.base/java.util.zip=ALL-UNNAMED"  # where CRC-32C is
@@ -44,40 +45,54 @@ def verify() -> list[Result]:
     Raises:
         BenchmarkFailedError: something was found, or was not where it is.
     """
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=chosen_folder()) as name:
+    with temporary_folder(chosen_folder()) as name:
         folder = Path(name)
-        length = make_recording(folder, _PAYLOAD_LENGTH, DATA_BYTES).length
+        length = make_recording(folder, PAYLOAD_LENGTH, DATA_BYTES).length
         if length % SEGMENT_LENGTH == 0:  # a recorder has the next one as soon as one is full
             following = folder / segment_file_name(0, length)
             following.touch()
             os.truncate(following, SEGMENT_LENGTH)
         run_here(folder, "checksum", "CRC-32C", "-a")
         return [
-            _beside_reads(folder, length, "verify (disk)", _evict),
-            _beside_reads(folder, length, "verify (cache)", _keep),
+            _beside_reads(folder, length, "verify (disk)", partial(_evict, folder)),
+            _beside_reads(folder, length, "verify (cache)", None),
             _beside_reference(folder, length),
         ]
 
 
-def _beside_reads(folder: Path, length: int, name: str, prepare: Callable[[Path], None]) -> Result:
-    mine: list[float] = []
-    reads: dict[int, list[float]] = {piece: [] for piece in _PIECES}
-    for number in range(ROUNDS + 1):
-        for piece, times in reads.items():
-            prepare(folder)
-            times.append(_seconds(lambda piece=piece: read_files(folder, piece)))
-        prepare(folder)
-        mine.append(_seconds(lambda: run_here(folder, *_COMMAND)))
-        if not number:  # the first warms all up
-            for times in (mine, *reads.values()):
-                times.clear()
-    ours = length / statistics.median(mine) / 1e6
-    theirs = max(length / statistics.median(times) / 1e6 for times in reads.values())
-    return Result(name, "MB/s", ours, theirs, "the same files read by one thread")
+def _beside_reads(
+    folder: Path, length: int, name: str, prepare: Callable[[], None] | None
+) -> Result:
+    (ours,), theirs = rates_beside_reads(
+        folder, length, [lambda: run_here(folder, *_COMMAND)], prepare
+    )
+    return Result(name, "MB/s", ours, theirs, READER)
 
 
-def _keep(_folder: Path) -> None:
-    """Leave the files where they are: in the page cache."""
+def rates_beside_reads(
+    folder: Path,
+    length: int,
+    verifications: list[Callable[[], None]],
+    prepare: Callable[[], None] | None = None,
+) -> tuple[list[float], float]:
+    """MB/s of each verification, and of plain reads of the segments in the faster pieces.
+
+    Args:
+        folder: the archive's folder.
+        length: bytes of the stream.
+        verifications: run in turns with the reads; the first round warms all up.
+        prepare: is called before each of them.
+    """
+    reads = [partial(_read_files, folder, piece) for piece in _PIECES]
+    runs: list[Callable[[], None]] = [*reads, *verifications]
+    times: list[list[float]] = [[] for _ in runs]
+    for _ in range(ROUNDS + 1):
+        for run, taken in zip(runs, times, strict=True):
+            if prepare is not None:
+                prepare()
+            taken.append(seconds(run))
+    rates = [length / statistics.median(taken[1:]) / 1e6 for taken in times]
+    return rates[len(reads) :], max(rates[: len(reads)])
 
 
 def _evict(folder: Path) -> None:
@@ -92,27 +107,21 @@ def _evict(folder: Path) -> None:
 
 
 def _beside_reference(folder: Path, length: int) -> Result:
-    ours = [sys.executable, "-m", "aerolog.tools.main", "archive-tool", "--classic"]
+    ours = [*AEROLOG, "archive-tool", "--classic"]
     try:
         theirs = java_command([_OPENED], _ARCHIVE_TOOL)
     except PeerUnavailableError as reason:
-        seconds = _seconds(lambda: _run_process(ours, folder))
-        return Result("verify", "MB/s", length / seconds / 1e6, None, str(reason))
+        taken = seconds(lambda: _run_process(ours, folder))
+        return Result("verify", "MB/s", length / taken / 1e6, None, str(reason))
     mine, peers = [], []
     for _ in range(ROUNDS):
-        peers.append(_seconds(lambda: _run_process(theirs, folder)))
-        mine.append(_seconds(lambda: _run_process(ours, folder)))
+        peers.append(seconds(lambda: _run_process(theirs, folder)))
+        mine.append(seconds(lambda: _run_process(ours, folder)))
     rate, peer = (length / statistics.median(times) / 1e6 for times in (mine, peers))
     return Result("verify", "MB/s", rate, peer, PEER_NAME.format("ArchiveTool"))
 
 
-def _seconds(run: Callable[[], None]) -> float:
-    begun = time.perf_counter()
-    run()
-    return time.perf_counter() - begun
-
-
-def read_files(folder: Path, piece: int) -> None:
+def _read_files(folder: Path, piece: int) -> None:
     """Read all segments of a folder, in pieces of so many bytes."""
     buffer = bytearray(piece)
     for path in folder.glob("*.rec"):
