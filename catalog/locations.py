@@ -46,7 +46,6 @@ __all__ = [
 ]
 
 CATALOG_SCHEMES = ("sqlite", "postgresql", "postgres")
-_READABLE = ("active", "stopped")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 _SECRETS = re.compile(r"(secret|password|token|key)", re.IGNORECASE)
 
@@ -288,6 +287,7 @@ def without_secrets(url: str) -> str:
 
 
 def _found(url: str, choice: Choice) -> Iterator[PlacedRecording]:
+    from aerolog.catalog.index.models import READABLE
     from aerolog.catalog.index.recording_catalog import RecordingCatalog
     from aerolog.catalog.index.search import Search, search
 
@@ -305,7 +305,7 @@ def _found(url: str, choice: Choice) -> Iterator[PlacedRecording]:
     )
     with RecordingCatalog.open(url) as catalog:
         for found in search(catalog, wanted):
-            if choice.state is None and found.state not in _READABLE:
+            if choice.state is None and found.state not in READABLE:
                 continue
             if choice.session_ids is None or found.session_id in choice.session_ids:
                 yield PlacedRecording(found.place, found.recording_id)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from aerolog.archive.format.layout import NULL_TIMESTAMP
 from aerolog.transport.config.times import datetime_ns
+from aerolog.transport.config.values import INT64_MAX, INT64_MIN
 from aerolog.transport.errors import AerologError, AerologWarning, ConfigurationError
 from aerolog.transport.time_units import NS_PER_US
 from aerolog.transport.uri import ChannelUri
@@ -191,3 +192,8 @@ def is_within(descriptor: RecordingDescriptor, since: Time | None, until: Time |
         until: the exclusive upper bound, in the same forms.
     """
     return TimeRange.of(since, until).overlaps(descriptor)
+
+
+def bounded(time: int) -> int:
+    """The time itself, or the int64 that is nearest to it."""
+    return min(max(time, INT64_MIN), INT64_MAX)

@@ -45,7 +45,6 @@ _pyarrow = require("pyarrow", "reading recordings as Arrow data")
 ARCHIVE_COLUMN = "archive_fk"
 # Bounds of these columns are applied exactly, by selecting recordings or in the native scan.
 _PUSHED = frozenset({"recording_id", "position", "session_id", "stream_id", ARCHIVE_COLUMN})
-_READABLE = frozenset({"active", "stopped"})
 
 
 class ArchiveDataset(LazyDataset):
@@ -239,6 +238,7 @@ def _in_places(
 def _in_catalog(
     catalog: RecordingCatalog, choice: Choice | Search | None, ids: frozenset[int] | None
 ) -> Iterable[PlacedRecording]:
+    from aerolog.catalog.index.models import READABLE
     from aerolog.catalog.index.search import Search, search
 
     if not isinstance(choice, Search | None):
@@ -249,7 +249,7 @@ def _in_catalog(
     return [
         PlacedRecording(found.place, found.recording_id)
         for found in search(catalog, wanted)
-        if found.state in _READABLE
+        if found.state in READABLE
     ]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.catalog.extras import require
+from aerolog.catalog.times import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,8 +103,7 @@ class RangedRows:
             (self._within.until_us, compute.less),
         ):
             if bound is not None:
-                low, high = -(2**63), 2**63 - 1
-                within = compare(numbers, pyarrow.scalar(min(max(bound, low), high)))
+                within = compare(numbers, pyarrow.scalar(bounded(bound)))
                 mask = compute.and_(mask, compute.fill_null(within, False))
         return mask
 

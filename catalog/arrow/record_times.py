@@ -12,7 +12,7 @@ from aerolog.archive.time_index import SOURCE_DESCRIPTOR, TimeIndex
 from aerolog.catalog.arrow.row_times import carried_times, first_positions, settle, to_microseconds
 from aerolog.catalog.extras import require
 from aerolog.catalog.locations import without_secrets
-from aerolog.catalog.times import FROM_INDEX, MissingTimesWarning, TimeRange, TimeSource
+from aerolog.catalog.times import FROM_INDEX, MissingTimesWarning, TimeRange, TimeSource, bounded
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.time_units import NS_PER_MS
 
@@ -291,10 +291,10 @@ class RowTimes:
         last = self.settled.position
         if within.since_ns is not None:
             # The margin of a nanosecond is needed because an entry's time may also occur before it.
-            found = self.index.position_at(_bounded(within.since_ns - 1))
+            found = self.index.position_at(bounded(within.since_ns - 1))
             start = max(start, min(found, last))
         if within.until_ns is not None:
-            found = self.index.end_position_at(_bounded(within.until_ns + 1))
+            found = self.index.end_position_at(bounded(within.until_ns + 1))
             end = min(end, found) if found < last else end
         return start, end
 
@@ -324,7 +324,3 @@ def _numbers(column: pa.Array, form: Literal["i", "q"]) -> memoryview:
     """The values of an array, which must not be a slice."""
     values: memoryview = memoryview(column.buffers()[1]).cast("B").cast(form)
     return values[: len(column)]
-
-
-def _bounded(value: int) -> int:
-    return min(max(value, -(2**63)), 2**63 - 1)

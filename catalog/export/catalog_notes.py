@@ -92,13 +92,8 @@ class CatalogNotes:
         catalog = self._catalog_of(folder)
         if catalog is None:
             return
-        from aerolog.catalog.index.exports import (
-            COMPLETE,
-            FAILED,
-            ExportedFile,
-            ExportNote,
-            note_export,
-        )
+        from aerolog.catalog.index.exports import ExportedFile, ExportNote, note_export
+        from aerolog.catalog.index.models import COMPLETE, FAILED
 
         listed = manifest.files_of(job.key)
         files = [

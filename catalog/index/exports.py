@@ -6,24 +6,26 @@ An archive's folder does not tell these facts, so they are noted in its journal 
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Select, select
+from sqlalchemy import select
 
 from aerolog.catalog.index.folder_sync import sync_folder
 from aerolog.catalog.index.journal import Fact, place_of, record_all
-from aerolog.catalog.index.models import Archive, Export, ExportFile, Recording
+from aerolog.catalog.index.models import (
+    COMPLETE,
+    RUNNING,
+    Export,
+    ExportFile,
+    recording_key,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from aerolog.catalog.index.recording_catalog import RecordingCatalog
-
-RUNNING = "running"
-COMPLETE = "complete"
-FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,14 +153,14 @@ def note_export(catalog: RecordingCatalog, archive_dir: str | Path, note: Export
 
 def _is_known(catalog: RecordingCatalog, place: str, recording_id: int) -> bool:
     with catalog.session() as session:
-        return session.scalar(_recording(place, recording_id)) is not None
+        return session.scalar(recording_key(place, recording_id)) is not None
 
 
 def _export(catalog: RecordingCatalog, place: str, recording_id: int, target: str) -> Export | None:
     with catalog.session() as session:
         found = session.scalar(
             select(Export).where(
-                Export.recording_fk == _recording(place, recording_id).scalar_subquery(),
+                Export.recording_fk == recording_key(place, recording_id).scalar_subquery(),
                 Export.target == target,
             )
         )
@@ -179,14 +181,6 @@ def _noted(
         )
         files = {file.path: file.checksum for file in listed}
     return (found.until_position, found.checksum, found.state), files
-
-
-def _recording(place: str, recording_id: int) -> Select[int]:
-    return (
-        select(Recording.id)
-        .join(Archive, Archive.id == Recording.archive_fk)
-        .where(Archive.place == place, Recording.recording_id == recording_id)
-    )
 
 
 def _export_fact(place: str, note: ExportNote, now_ms: int) -> Fact:
@@ -214,12 +208,7 @@ def _file_fact(place: str, note: ExportNote, file: ExportedFile) -> Fact:
         {
             "recording_id": note.recording_id,
             "target": note.target,
-            "path": file.path,
-            "from_position": file.from_position,
-            "until_position": file.until_position,
-            "rows": file.rows,
-            "bytes": file.bytes,
-            "checksum": file.checksum,
+            **asdict(file),
             "state": COMPLETE,
         },
     )

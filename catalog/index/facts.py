@@ -13,6 +13,7 @@ from sqlalchemy import delete, insert, select, update
 
 from aerolog.catalog.index.errors import JournalError
 from aerolog.catalog.index.models import (
+    NOT_STORED,
     Export,
     ExportFile,
     Lineage,
@@ -192,9 +193,7 @@ def _can_be_stored(name: str, value: Any) -> bool:
     if isinstance(value, int):
         return value in (_I32 if name in _SHORT_NUMBERS else _I64)
     if isinstance(value, str):
-        # A lone surrogate is no text, and PostgreSQL cannot store the zero character.
-        is_text = "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
-        return is_text and len(value) <= _LENGTHS.get(name, len(value))
+        return not NOT_STORED.search(value) and len(value) <= _LENGTHS.get(name, len(value))
     return True
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 
 from aerolog.archive.format.segment import segment_file_name
 from aerolog.archive.verification.fingerprint import file_fingerprint, fingerprint_text
-from aerolog.catalog.index.models import Recording, Segment, SegmentState, State
+from aerolog.catalog.index.models import READABLE, Recording, Segment, SegmentState
 from aerolog.catalog.index.row_changes import covered_until
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _page(session: Session, archive_fk: int, last: tuple[int, int]) -> Sequence[
         .join(Segment, Segment.recording_fk == Recording.id)
         .where(
             Recording.archive_fk == archive_fk,
-            Recording.state.in_((State.ACTIVE, State.STOPPED)),
+            Recording.state.in_(READABLE),
             Segment.fingerprint.is_(None),
             Segment.state == SegmentState.PRESENT,
             (Recording.id > key) | ((Recording.id == key) & (Segment.base_position > base)),

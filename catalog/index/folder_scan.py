@@ -23,7 +23,7 @@ from aerolog.archive.format.stop_recovery import recover_stop_position
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.archive.time_index import index_path
 from aerolog.archive.time_index.layout import INDEX_SUFFIX, times_dir
-from aerolog.catalog.index.models import SegmentState, State
+from aerolog.catalog.index.models import READABLE, SegmentState, State
 from aerolog.transport.errors import ArchiveError, FileFormatError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
@@ -140,7 +140,7 @@ class FolderScan:
         """Compare a recording's entry with its files; None when the entry is damaged."""
         for _ in range(_LOOKS):
             found = self._look_once(entry)
-            if found is None or found.state not in {State.ACTIVE, State.STOPPED}:
+            if found is None or found.state not in READABLE:
                 return found
             if all(segment.state != SegmentState.MISSING for segment in found.segments):
                 return found

@@ -10,19 +10,23 @@ from __future__ import annotations
 import json
 import os
 import socket
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import delete, select, text, update
 
 from aerolog.catalog.index.errors import JournalError
 from aerolog.catalog.index.models import (
+    COMPLETE,
+    FAILED,
+    RUNNING,
     Archive,
     Export,
     ExportFile,
     Mark,
     PipelineRun,
     Recording,
+    recording_key,
 )
 from aerolog.transport.memory.processes import process_status
 
@@ -32,10 +36,6 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from aerolog.catalog.index.recording_catalog import RecordingCatalog
-
-RUNNING: Final = "running"
-COMPLETE: Final = "complete"
-FAILED: Final = "failed"
 
 _RUN_FIELDS: Final = (
     *("run_id", "job", "state", "started_ms", "finished_ms"),
@@ -80,9 +80,7 @@ class Owner:
 
     def to_json(self) -> str:
         """The JSON text that the table of runs holds while the run is active."""
-        return json.dumps(
-            {"host": self.host, "pid": self.pid, "started": self.started, "beat_ms": self.beat_ms}
-        )
+        return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +255,7 @@ def apply_commit(
         run.report = totals.report
         session.flush()
         for part in ranges:
-            key = _recording_key(session, part.place, part.recording_id)
+            key = session.scalar(recording_key(part.place, part.recording_id))
             if key is not None:  # None: the catalog does not have the recording
                 _apply(session, key, part, (job, output, run_id, time_ms))
     return True
@@ -282,7 +280,7 @@ def journal_commit(
             if "://" not in part.place:
                 files.setdefault((part.place, part.recording_id), set()).update(part.files)
         for (place, recording_id), paths in files.items():
-            key = _recording_key(session, place, recording_id)
+            key = session.scalar(recording_key(place, recording_id))
             if key is not None:
                 found = _facts(session, key, recording_id, sorted(paths), (job, output))
                 facts.setdefault(place, []).extend(Fact(place, *one) for one in found)
@@ -338,9 +336,7 @@ def _apply(
         session.add(mark)
     mark.position = max(mark.position, part.until_position)
     mark.run_id, mark.time_ms = run_id, time_ms
-    export = session.scalar(
-        select(Export).where(Export.recording_fk == key, Export.target == output)
-    )
+    export = _export(session, key, output)
     if export is None:
         export = Export(
             recording_fk=key,
@@ -380,9 +376,7 @@ def _facts(
     if mark is not None:
         values = {name: getattr(mark, name) for name in ("position", "run_id", "time_ms")}
         yield "mark", named | {"job": job, "output": output} | values
-    export = session.scalar(
-        select(Export).where(Export.recording_fk == key, Export.target == output)
-    )
+    export = _export(session, key, output)
     if export is None:
         return
     values = {name: getattr(export, name) for name in _EXPORT_FIELDS}
@@ -394,12 +388,8 @@ def _facts(
             yield "export-file", named | {"target": output, "path": path} | values
 
 
-def _recording_key(session: Session, place: str, recording_id: int) -> int | None:
-    return session.scalar(
-        select(Recording.id)
-        .join(Archive, Recording.archive_fk == Archive.id)
-        .where(Archive.place == place, Recording.recording_id == recording_id)
-    )
+def _export(session: Session, key: int, output: str) -> Export | None:
+    return session.scalar(select(Export).where(Export.recording_fk == key, Export.target == output))
 
 
 def _owner(report: str | None) -> Owner | None:

@@ -51,9 +51,7 @@ def prepare(engine: Engine) -> None:
         return
     wanted = revisions()[-1]
     if found is None:
-        raise NotACatalogError(
-            f"{named(engine.url)} holds tables that are no catalog's; name another database"
-        )
+        raise _not_a_catalog(engine)
     if found != wanted:
         raise CatalogOutOfDateError(
             f"{named(engine.url)} has revision {found} of its tables, this version of aerolog "
@@ -104,9 +102,7 @@ def migrate(engine: Engine, revision: str = "head") -> tuple[str | None, str | N
 def _check_known(engine: Engine, connection: Connection, found: str | None) -> None:
     if found is None:
         if _tables(connection):
-            raise NotACatalogError(
-                f"{named(engine.url)} holds tables that are no catalog's; name another database"
-            )
+            raise _not_a_catalog(engine)
     elif found not in revisions():
         raise CatalogOutOfDateError(
             f"{named(engine.url)} has revision {found} of its tables, which this version of "
@@ -114,6 +110,12 @@ def _check_known(engine: Engine, connection: Connection, found: str | None) -> N
             found=found,
             wanted=revisions()[-1],
         )
+
+
+def _not_a_catalog(engine: Engine) -> NotACatalogError:
+    return NotACatalogError(
+        f"{named(engine.url)} holds tables that are no catalog's; name another database"
+    )
 
 
 def _tables(connection: Connection) -> set[str]:

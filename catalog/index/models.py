@@ -8,7 +8,9 @@ files do not tell is in the folder's journal too, see ``journal``.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from typing import Final
 
 from sqlalchemy import (
     BigInteger,
@@ -17,9 +19,11 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    Select,
     String,
     Text,
     UniqueConstraint,
+    select,
     text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
@@ -52,6 +56,19 @@ class State(StrEnum):
     INVALID = "invalid"
     DELETED = "deleted"
     PURGED = "purged"
+
+
+#: The states of recordings that can be read, and may have segment files.
+READABLE: Final = (State.ACTIVE, State.STOPPED)
+
+#: States of exports and of runs of jobs.
+RUNNING: Final = "running"
+COMPLETE: Final = "complete"
+FAILED: Final = "failed"
+
+#: Characters that a database cannot store: PostgreSQL has no zero character, and halves of
+#: surrogate pairs cannot be encoded.
+NOT_STORED: Final = re.compile("[\0\ud800-\udfff]")
 
 
 class SegmentState(StrEnum):
@@ -360,3 +377,17 @@ class Hold(Base):
     reason: Mapped[str] = mapped_column(Text, primary_key=True)
     until_ms: Mapped[int | None] = mapped_column(BigInteger)
     since_ms: Mapped[int] = mapped_column(BigInteger)
+
+
+def recording_key(place: str, recording_id: int) -> Select[int]:
+    """A query for the key of a recording's row.
+
+    Args:
+        place: the place of the recording's archive.
+        recording_id: the recording's id in that archive.
+    """
+    return (
+        select(Recording.id)
+        .join(Archive, Archive.id == Recording.archive_fk)
+        .where(Archive.place == place, Recording.recording_id == recording_id)
+    )

@@ -53,26 +53,18 @@ def details(catalog: RecordingCatalog, wanted: LabelledRecording) -> dict[str, A
         values = {"place": archive.place, "archive_id": archive.archive_id}
         values |= _values(recording)
         values["stream_id"] = stream_id
-        tags = session.scalars(select(Tag).where(Tag.recording_fk == key).order_by(Tag.key))
+        tags = session.scalars(_of(Tag, key).order_by(Tag.key))
         names = select(Name.name).where(Name.recording_fk == key).order_by(Name.name)
         return {
             **values,
             "names": list(session.scalars(names)),
             "tags": {tag.key: tag.value for tag in tags},
-            "segments": _rows(
-                session,
-                select(Segment).where(Segment.recording_fk == key).order_by(Segment.base_position),
-            ),
+            "segments": _rows(session, _of(Segment, key).order_by(Segment.base_position)),
             "lineage": _rows(
-                session,
-                select(Lineage)
-                .where(Lineage.recording_fk == key)
-                .order_by(Lineage.time_ms, Lineage.from_position),
+                session, _of(Lineage, key).order_by(Lineage.time_ms, Lineage.from_position)
             ),
             "exports": _exports(session, key),
-            "marks": _rows(
-                session, select(Mark).where(Mark.recording_fk == key).order_by(Mark.job)
-            ),
+            "marks": _rows(session, _of(Mark, key).order_by(Mark.job)),
             "holds": [
                 hold.reason for hold in session.scalars(_of(Hold, key).order_by(Hold.reason))
             ],

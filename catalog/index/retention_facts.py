@@ -17,10 +17,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import aliased
 
 from aerolog.archive.retention.facts import Need
-from aerolog.catalog.index.exports import RUNNING
 from aerolog.catalog.index.job_runs import run_error
 from aerolog.catalog.index.journal import place_of
 from aerolog.catalog.index.models import (
+    READABLE,
+    RUNNING,
     Archive,
     Export,
     Lineage,
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 REPLICATION: Final = "replication"
 EXPORT: Final = "export"
 PIPELINE: Final = "pipeline"
-#: The states of recordings that may have segment files.
-_HERE: Final = (State.ACTIVE, State.STOPPED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +152,7 @@ def _of_exports(session: Session, archive_fk: int) -> Iterator[Need]:
     rows = (
         select(Recording.recording_id, Export.until_position, Export.target)
         .join(Recording, Recording.id == Export.recording_fk)
-        .where(_is_of(archive_fk), Recording.state.in_(_HERE), Export.state == RUNNING)
+        .where(_is_of(archive_fk), Recording.state.in_(READABLE), Export.state == RUNNING)
     )
     for recording_id, position, target in session.execute(_in_order(rows)):
         yield Need(recording_id, position, EXPORT, _unfinished(target))
@@ -163,7 +162,7 @@ def _of_marks(session: Session, archive_fk: int) -> Iterator[Need]:
     rows = (
         select(Recording.recording_id, Mark.position, Mark.job, Mark.output)
         .join(Recording, Recording.id == Mark.recording_fk)
-        .where(_is_of(archive_fk), Recording.state.in_(_HERE))
+        .where(_is_of(archive_fk), Recording.state.in_(READABLE))
         .where(Mark.position < Recording.start_position + Recording.size_bytes)
     )
     for recording_id, position, job, output in session.execute(_in_order(rows)):
@@ -178,7 +177,7 @@ def _of_first_runs(session: Session, archive_fk: int, now_ms: int) -> Iterator[N
     for job in jobs:
         marked = select(Mark.recording_fk).where(Mark.job == job)
         rows = select(Recording.recording_id).where(
-            _is_of(archive_fk), Recording.state.in_(_HERE), Recording.id.not_in(marked)
+            _is_of(archive_fk), Recording.state.in_(READABLE), Recording.id.not_in(marked)
         )
         for recording_id in session.scalars(_in_order(rows)):
             yield Need(recording_id, 0, PIPELINE, f"job {job} runs, and may be reading it")

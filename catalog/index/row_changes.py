@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import bindparam, delete, insert, select, tuple_, update
 
 from aerolog.catalog.index.models import (
+    NOT_STORED,
     Export,
     ExportFile,
     Hold,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from aerolog.archive.format.descriptor import CatalogEntry
-    from aerolog.catalog.index.folder_scan import FolderScan, Found
+    from aerolog.catalog.index.folder_scan import FolderScan, Found, FoundSegment
 
 _RECORDINGS: Final[Table] = Recording.__table__  # type: ignore[assignment]
 _SEGMENTS: Final[Table] = Segment.__table__  # type: ignore[assignment]
@@ -55,8 +55,6 @@ COLUMNS: Final = (
     "source_identity",
     "size_bytes",
 )
-#: Characters that a database cannot store.
-_NOT_STORED: Final = re.compile("[\0\ud800-\udfff]")
 _START_TIME: Final = COLUMNS.index("start_time_ms")
 _INITIAL_TERM: Final = COLUMNS.index("initial_term_id")
 
@@ -226,14 +224,8 @@ class ChunkWriter:
         left = segments.get(row.key, {})
         for segment in found.segments:
             before = left.pop(segment.base_position, None)
-            fields = {
-                "recording_fk": row.key,
-                "base_position": segment.base_position,
-                "size_bytes": segment.size_bytes,
-                "state": segment.state.value,
-            }
             if before is None:
-                changes.segments_added.append({**fields, "fingerprint": None})
+                changes.segments_added.append(_segment_values(row.key, segment))
                 continue
             is_kept = (
                 before.fingerprint is not None
@@ -242,11 +234,9 @@ class ChunkWriter:
                 and covered_until(row.values, segment.base_position)
                 == covered_until(values, segment.base_position)
             )
-            now = StoredSegment(
-                segment.size_bytes, segment.state.value, before.fingerprint if is_kept else None
-            )
-            if now != before:
-                changes.segments_changed.append({**fields, "fingerprint": now.fingerprint})
+            fingerprint = before.fingerprint if is_kept else None
+            if before != (segment.size_bytes, segment.state.value, fingerprint):
+                changes.segments_changed.append(_segment_values(row.key, segment, fingerprint))
         changes.segments_removed += [(row.key, base) for base in left]
 
     def _write(self, changes: _Changes) -> None:
@@ -303,16 +293,8 @@ class ChunkWriter:
         )
         keys = {row[0]: row[1] for row in added}
         for values, _, found in changes.added:
-            changes.segments_added += [
-                {
-                    "recording_fk": keys[values["recording_id"]],
-                    "base_position": segment.base_position,
-                    "size_bytes": segment.size_bytes,
-                    "state": segment.state.value,
-                    "fingerprint": None,
-                }
-                for segment in found.segments
-            ]
+            key = keys[values["recording_id"]]
+            changes.segments_added += [_segment_values(key, one) for one in found.segments]
 
     def _make_streams(self, wanted: set[tuple[int, str]]) -> None:
         if not wanted:
@@ -338,6 +320,18 @@ class ChunkWriter:
         return {(stream_id, channel): key for stream_id, channel, key in rows}
 
 
+def _segment_values(
+    key: int, segment: FoundSegment, fingerprint: str | None = None
+) -> dict[str, Any]:
+    return {
+        "recording_fk": key,
+        "base_position": segment.base_position,
+        "size_bytes": segment.size_bytes,
+        "state": segment.state.value,
+        "fingerprint": fingerprint,
+    }
+
+
 def drop_recordings(session: Session, keys: Sequence[int]) -> None:
     """Delete recordings' rows with all rows that refer to them."""
     exports = select(Export.id).where(Export.recording_fk.in_(keys))
@@ -358,8 +352,5 @@ def _is_another(before: tuple[Any, ...], found: Found) -> bool:
 
 
 def stored_text(text: str) -> str:
-    """A text that both kinds of database can store: without what damage may bring into it.
-
-    PostgreSQL has no zero character, and halves of surrogate pairs cannot be encoded.
-    """
-    return _NOT_STORED.sub("\ufffd", text)
+    """A text that both kinds of database can store: without what damage may bring into it."""
+    return NOT_STORED.sub("\ufffd", text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aerolog.catalog.index.errors import SearchError
-from aerolog.catalog.index.models import State
+from aerolog.catalog.index.models import NOT_STORED, State
 from aerolog.transport.config.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def check_text(name: str, text: object, *, most: int = TEXT_MAX) -> str:
         raise SearchError(f"{name} is {text!r}, which is no text")
     if len(text) > most:
         raise SearchError(f"{name} has {len(text)} characters, {most} are allowed")
-    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+    if NOT_STORED.search(text):
         raise SearchError(f"{name} is {text!r}: NUL and lone surrogates are in no catalog")
     return text
 

@@ -33,6 +33,7 @@ from aerolog.catalog.index.models import (
     TimeIndexEntry,
 )
 from aerolog.catalog.index.spans import CLASSES, LIMITS_MS, SPAN_CLASS_SQL, UNENDED
+from aerolog.catalog.times import bounded
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN
 from aerolog.transport.time_units import NS_PER_MS
 
@@ -316,9 +317,9 @@ def _of_times(session: Session, wanted: Search) -> list[Condition]:
     assert wanted.since_ms is not None
     of_recording = TimeIndexEntry.recording_fk == Recording.id
     until_ns = TimeIndexEntry.until_ns
-    inside = [or_(until_ns.is_(None), until_ns > _nanoseconds(wanted.since_ms))]
+    inside = [or_(until_ns.is_(None), until_ns > bounded(wanted.since_ms * NS_PER_MS))]
     if wanted.until_ms is not None:
-        inside.append(TimeIndexEntry.time_ns < _nanoseconds(wanted.until_ms))
+        inside.append(TimeIndexEntry.time_ns < bounded(wanted.until_ms * NS_PER_MS))
     at_hand = or_(
         _found(select(1).where(of_recording, *inside)),
         ~_found(select(1).where(of_recording)),
@@ -330,10 +331,6 @@ def _found(rows: Select[Any]) -> ColumnElement[bool]:
     """The condition of `_one`, but false and not null without a row, so that it can be negated."""
     row = rows.limit(1).correlate(Recording).scalar_subquery()
     return func.coalesce(row, 0) == 1
-
-
-def _nanoseconds(time_ms: int) -> int:
-    return min(max(time_ms * NS_PER_MS, INT64_MIN), INT64_MAX)
 
 
 @dataclass(frozen=True, slots=True)

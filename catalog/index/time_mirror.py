@@ -15,6 +15,7 @@ from sqlalchemy import delete, insert, select
 
 from aerolog.archive.time_index import SOURCE_DESCRIPTOR, TimeIndex, index_path
 from aerolog.catalog.index.models import Recording, State, TimeIndexEntry, TimeIndexFile
+from aerolog.catalog.times import bounded
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.time_units import NS_PER_MS
@@ -187,12 +188,12 @@ class _Grid:
         last = max(first, index.last_time_ns)
         if not descriptor.is_active:
             last = max(last, (descriptor.stop_timestamp + 1) * NS_PER_MS - 1)
-        first, last = _bounded(first), _bounded(last)
+        first, last = bounded(first), bounded(last)
         shift = _SHIFT_MIN
         while shift < _SHIFT_MAX and (last >> shift) - (first >> shift) >= SPANS:
             shift += 1
         numbers = range(first >> shift, (last >> shift) + 2)
-        return cls(shift, [_bounded(number << shift) for number in numbers])
+        return cls(shift, [bounded(number << shift) for number in numbers])
 
     def spans(self, index: TimeIndex, *, is_active: bool) -> list[Values]:
         """The spans in which something was recorded, or may be recorded still."""
@@ -227,7 +228,3 @@ def _span(time_ns: int, until_ns: int | None, position: int, until_position: int
         "position": position,
         "until_position": until_position,
     }
-
-
-def _bounded(value: int) -> int:
-    return min(max(value, INT64_MIN), INT64_MAX)

@@ -10,7 +10,7 @@ from aerolog.catalog.export.lineage import first_change
 from aerolog.catalog.export.pipeline.errors import PipelineError
 from aerolog.catalog.export.pipeline.units import Slice, Unit
 from aerolog.catalog.export.sources import FolderRecording
-from aerolog.catalog.index.models import State
+from aerolog.catalog.index.models import READABLE, State
 from aerolog.catalog.locations import OpenPlaces, local_folder, open_place, without_secrets
 from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.errors import AerologError
@@ -162,7 +162,7 @@ class _Planner:
     def add(self, found: FoundRecording) -> None:
         """Add one recording to the plan."""
         mark = self._marks.get((found.place, found.recording_id))
-        if found.state in {State.ACTIVE, State.STOPPED}:
+        if found.state in READABLE:
             loaded = mark is not None and found.stop_position == mark
             if found.state == State.STOPPED and loaded and found.start_position <= (mark or 0):
                 self._note(found, UNCHANGED, mark or 0, mark or 0)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aerolog.catalog.export.pipeline.job_run import plan_job
-from aerolog.catalog.index.job_runs import FAILED, RUNNING, list_runs, run_error
+from aerolog.catalog.index.job_runs import list_runs, run_error
+from aerolog.catalog.index.models import FAILED, RUNNING
 from aerolog.catalog.index.recording_catalog import RecordingCatalog
 
 if TYPE_CHECKING:
