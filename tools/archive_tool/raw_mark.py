@@ -18,7 +18,7 @@ from aerolog.tools.archive_tool.java_error import (
     out_of_bounds,
 )
 from aerolog.tools.archive_tool.raw_catalog import file_in, major, size_of_file
-from aerolog.tools.connection.deadlines import Deadline
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.memory.error_log import read_error_log
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.memory.mark_file import linked_folder
@@ -157,7 +157,7 @@ class RawMark:
         deadline = Deadline(wait_s)
         at = self._at[field]
         while (self._i64(at) if wide else self._i32(at)) == 0:
-            if deadline.passed:
+            if deadline.is_over:
                 raise JavaError(ILLEGAL_STATE, problem)
             time.sleep(_LOOK_S)
 

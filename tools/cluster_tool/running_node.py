@@ -13,8 +13,9 @@ from aerolog.cluster.counter_types import ElectionState, ModuleState, NodeToggle
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.protocol import SCHEMA, ClusterMembersExtendedResponse, ClusterMembersQuery
 from aerolog.tools.connection.clients import CLIENT_NAME, note_error
-from aerolog.tools.connection.deadlines import Deadline, Idle
+from aerolog.tools.connection.idle import sleeping_idle
 from aerolog.transport.client import Aeron
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import AerologError, MessageFormatError
 from aerolog.transport.protocol.sbe import BooleanType
 from aerolog.transport.resource import Resource
@@ -127,7 +128,7 @@ class RunningNode(Resource):
 
     def members(self) -> ClusterMembersExtendedResponse | None:
         """The members as the module knows them; None when it does not answer in time."""
-        header, idle, deadline = self.header, Idle(), Deadline(self.timeout_s)
+        header, idle, deadline = self.header, sleeping_idle(), Deadline(self.timeout_s)
         correlation_id = self.aeron.next_correlation_id()
         query = ClusterMembersQuery(correlation_id=correlation_id, extended=BooleanType.TRUE)
         channel = header.control_channel
@@ -136,7 +137,7 @@ class RunningNode(Resource):
             self.aeron.add_publication(channel, header.consensus_module_stream_id) as queries,
         ):
             is_asked = False
-            while not deadline.passed:
+            while not deadline.is_over:
                 is_asked = is_asked or queries.offer(query.encode()) > 0
                 work = 0
                 for received in answers.poll_messages(_POLL_LIMIT):
@@ -223,7 +224,7 @@ class RunningNode(Resource):
         Raises:
             RefusedError: it has not within `DONE_TIMEOUT_S`.
         """
-        deadline, idle = Deadline(DONE_TIMEOUT_S), Idle()
+        deadline, idle = Deadline(DONE_TIMEOUT_S), sleeping_idle()
         goal = request.goal
         if goal is not None and not by_state:
             return
@@ -236,7 +237,7 @@ class RunningNode(Resource):
                 is_done = state == goal or (goal is ModuleState.CLOSED and state is None)
             if is_done or (goal is ModuleState.CLOSED and self.aeron.closed):
                 return
-            if deadline.passed:
+            if deadline.is_over:
                 milliseconds = int(DONE_TIMEOUT_S * 1000)
                 raise RefusedError(
                     f"Member [{member_id}]: Timed out after {milliseconds}ms waiting for"

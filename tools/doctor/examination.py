@@ -6,7 +6,6 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.connection.deadlines import Deadline
 from aerolog.tools.doctor.archive_snapshot import archive_snapshot, damaged_snapshot
 from aerolog.tools.doctor.cluster_snapshot import cluster_snapshot
 from aerolog.tools.doctor.driver_snapshot import driver_snapshot
@@ -17,6 +16,7 @@ from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import Trouble, ViewError
 from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.mark_file import TERMINATED
 
@@ -111,7 +111,7 @@ class Examination:
         """
         deadline = Deadline(_SETTLE_S, self._clock)
         beats = _open_beats(look)
-        while beats & _open_beats(look) and not deadline.passed:
+        while beats & _open_beats(look) and not deadline.is_over:
             time.sleep(_SETTLE_STEP_S)
             look = self.look(needed=False)
         return look

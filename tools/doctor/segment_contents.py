@@ -12,8 +12,8 @@ from aerolog.archive.format.checksum import CRC32_NAME, CRC32C_NAME, checksum_fo
 from aerolog.archive.format.layout import CATALOG_NAME
 from aerolog.archive.format.read_errors import is_unreadable
 from aerolog.archive.format.segment import parse_segment_name, segment_file_name, term_id_at
-from aerolog.tools.connection.deadlines import Deadline
 from aerolog.tools.doctor.system_snapshot import UNREADABLE, Damage
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import (
     ArchiveError,
     FileFormatError,
@@ -86,7 +86,7 @@ def look_inside(
     with ArchiveFolder(archive_dir) as folder:
         bases = _bases_by_recording(folder)
         for recording_id in folder.catalog.ids():
-            if not deep and deadline.passed:
+            if not deep and deadline.is_over:
                 found.unread += 1
                 continue
             damages = list(_entry(folder, recording_id))

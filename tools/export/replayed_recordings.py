@@ -17,7 +17,7 @@ from aerolog.catalog.arrow.record_times import (
 from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.extras import require
 from aerolog.catalog.times import FROM_INDEX, TimeSource
-from aerolog.tools.connection.deadlines import Idle
+from aerolog.tools.connection.idle import sleeping_idle
 from aerolog.tools.connection.liveness import Watch
 from aerolog.tools.replay.replayer import Range, check_complete, range_in_archive
 from aerolog.transport.errors import TimeIndexUnavailableError
@@ -221,7 +221,7 @@ def _fragments(
     """
     # A replay has a session and a stream of its own: rows have the recording's.
     session_id, stream_id = part.descriptor.session_id, part.descriptor.stream_id
-    idle = Idle()
+    idle = sleeping_idle()
     seen = False
     while totals.position < (part.end or 0):
         images = subscription.images

@@ -6,8 +6,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aerolog.tools.connection.deadlines import Deadline, Idle
+from aerolog.tools.connection.idle import sleeping_idle
 from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import MessageTooLargeError, NotConnectedError
 from aerolog.transport.time_units import NS_PER_S
 
@@ -100,7 +101,7 @@ class MessagePublisher:
 
     def _send_all(self, messages: list[bytes]) -> None:
         self._check_lengths(messages)
-        idle = Idle()
+        idle = sleeping_idle()
         sent = 0
         deadline: Deadline | None = None
         while sent < len(messages):
@@ -113,7 +114,7 @@ class MessagePublisher:
             self._watch()
             if not self._publication.is_connected:
                 deadline = deadline or Deadline(self._reconnect_timeout)
-                if deadline.passed:
+                if deadline.is_over:
                     raise NotConnectedError(
                         f"no subscriber on {self._publication.channel} stream "
                         f"{self._publication.stream_id} for {self._reconnect_timeout:g} s, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from aerolog.tools.connection.deadlines import Idle
+from aerolog.tools.connection.idle import sleeping_idle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ def follow(
     Returns:
         The position up to which the stream was read, 0 without an image.
     """
-    idle = Idle()
+    idle = sleeping_idle()
     seen_image = False
     reached = 0
     while count is None or writer.written.messages < count:

@@ -54,9 +54,9 @@ def record(
     from aerolog.archive.client import SourceLocation
     from aerolog.tools.command_line.interrupts import HeldInterrupts
     from aerolog.tools.connection.clients import open_archive
-    from aerolog.tools.connection.deadlines import Deadline
     from aerolog.tools.record.recorder import Recorder
     from aerolog.tools.terminal.console import progress, remark
+    from aerolog.transport.concurrent.deadline import Deadline
 
     if is_control_stream(archive, channel, stream):
         remark(

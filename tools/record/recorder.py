@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.client import RecordingSignal, SourceLocation
-from aerolog.tools.connection.deadlines import Idle
+from aerolog.tools.connection.idle import sleeping_idle
 from aerolog.tools.connection.liveness import Watch
 from aerolog.tools.recordings.recording_waits import wait_recorded, wait_stopped
 from aerolog.transport.uri import ChannelUri
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.archive.client import AeronArchive, RecordingSignalEvent
-    from aerolog.tools.connection.deadlines import Deadline
     from aerolog.transport.client import Aeron, Subscription
+    from aerolog.transport.concurrent.deadline import Deadline
 
 _COUNT_BATCH = 1024
 
@@ -110,8 +110,8 @@ class Recorder:
         Raises:
             AerologError: the driver or the archive is gone.
         """
-        idle = Idle()
-        while until is None or not until.passed:
+        idle = sleeping_idle()
+        while until is None or not until.is_over:
             work = self._take_signals()
             if messages is not None:
                 work += self._count(messages)

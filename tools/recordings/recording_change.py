@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aerolog.tools.connection.clients import open_archive
-from aerolog.tools.connection.deadlines import Deadline, Idle
+from aerolog.tools.connection.idle import sleeping_idle
 from aerolog.tools.recordings.recording_waits import wait_deleted
 from aerolog.tools.terminal.confirmation import ask, check, check_can_ask, show_dry_run
 from aerolog.tools.terminal.console import print_json, say
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def after_replays(archive: AeronArchive, request: Callable[[], T]) -> T:
     Raises:
         ArchiveError: also when a replay still goes on after the archive's timeout.
     """
-    idle = Idle()
+    idle = sleeping_idle()
     deadline = Deadline(archive.options.message_timeout)
     while True:
         try:
@@ -109,6 +110,6 @@ def after_replays(archive: AeronArchive, request: Callable[[], T]) -> T:
             waits = error.code == ArchiveErrorCode.ACTIVE_RECORDING and "active replay" in str(
                 error
             )
-            if not waits or deadline.passed:
+            if not waits or deadline.is_over:
                 raise
         idle(0)

@@ -6,8 +6,9 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import RecordingSignal
-from aerolog.tools.connection.deadlines import Deadline, Idle
+from aerolog.tools.connection.idle import sleeping_idle
 from aerolog.tools.connection.liveness import Watch
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:
@@ -23,10 +24,10 @@ def wait_stopped(archive: AeronArchive, recording_id: int) -> int:
     Raises:
         AeronTimeoutError: it is still active after the archive's timeout.
     """
-    idle = Idle()
+    idle = sleeping_idle()
     deadline = Deadline(archive.options.message_timeout)
     while (position := archive.stop_position(recording_id)) is None:
-        if deadline.passed:
+        if deadline.is_over:
             raise AeronTimeoutError(f"recording {recording_id} has not stopped")
         idle(0)
     return position
@@ -38,7 +39,7 @@ def wait_recorded(archive: AeronArchive, recording_id: int, position: int) -> No
     Raises:
         AeronTimeoutError: it does not get on for the archive's timeout.
     """
-    idle = Idle()
+    idle = sleeping_idle()
     reached = -1
     deadline = Deadline(archive.options.message_timeout)
     while True:
@@ -48,7 +49,7 @@ def wait_recorded(archive: AeronArchive, recording_id: int, position: int) -> No
         if now > reached:
             reached = now
             deadline = Deadline(archive.options.message_timeout)
-        elif deadline.passed:
+        elif deadline.is_over:
             raise AeronTimeoutError(
                 f"recording {recording_id} stays at {now}, before position {position}"
             )
@@ -76,7 +77,7 @@ def wait_for_signal(
         AeronTimeoutError: it has not come in ``patience`` seconds.
     """
     watch = Watch(archive.aeron, archive)
-    idle = Idle()
+    idle = sleeping_idle()
     deadline = Deadline(patience)
     while True:
         events = archive.poll_signals()
@@ -85,7 +86,7 @@ def wait_for_signal(
         for event in events:
             if event.signal == signal and event.correlation_id == correlation_id:
                 return event
-        if deadline.passed:
+        if deadline.is_over:
             raise AeronTimeoutError(
                 f"the archive has not signalled {signal.name} in {patience:g} s; "
                 "what was asked for may still go on"

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.client import RecordingSignal
-from aerolog.tools.connection.deadlines import Deadline, Idle, Interval
+from aerolog.tools.connection.idle import sleeping_idle
 from aerolog.tools.connection.liveness import Watch
+from aerolog.transport.concurrent.deadline import Deadline, Interval
 from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Replicator:
             ArchiveError: it failed; the archive says why.
             AerologError: the driver or the archive is gone.
         """
-        idle = Idle()
+        idle = sleeping_idle()
         while not self._is_over():
             work = self._take_signals()
             self._watch()
@@ -126,11 +127,11 @@ class Replicator:
         """
         archive = self._archive
         archive.try_stop_replication(self.state.replication_id)
-        idle = Idle()
+        idle = sleeping_idle()
         deadline = Deadline(archive.options.message_timeout)
         while not self._is_over():
             work = self._take_signals()
-            if deadline.passed:
+            if deadline.is_over:
                 raise AeronTimeoutError(
                     f"replication {self.state.replication_id} has not ended; "
                     f"aerolog recordings stop-replication {self.state.replication_id} tries again"
@@ -148,7 +149,7 @@ class Replicator:
         state = self.state
         if not state.ended or state.stopped or state.merged:
             return state.ended
-        if self._stop_deadline is not None and self._stop_deadline.passed:
+        if self._stop_deadline is not None and self._stop_deadline.is_over:
             raise AeronTimeoutError(
                 f"replication {state.replication_id} is over, and recording {state.recording_id} "
                 "has not stopped"

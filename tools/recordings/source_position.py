@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import ArchiveClientOptions, request
 from aerolog.archive.client.conversation import Conversation
-from aerolog.tools.connection.deadlines import Interval
+from aerolog.transport.concurrent.deadline import Interval
 from aerolog.transport.config.values import whole_number
 from aerolog.transport.errors import AerologError
 from aerolog.transport.uri import ChannelUri

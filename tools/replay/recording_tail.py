@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.tools.connection.deadlines import Idle, Interval
+from aerolog.tools.connection.idle import sleeping_idle
 from aerolog.tools.connection.liveness import Watch
 from aerolog.tools.messages.subscription_output import payload_of
 from aerolog.tools.terminal.console import remark
+from aerolog.transport.concurrent.deadline import Interval
 from aerolog.transport.errors import AerologError
 from aerolog.transport.uri import ChannelUri
 
@@ -139,7 +140,7 @@ def print_tail(
         AerologError: the stream cannot go on, or the driver or archive is gone.
     """
     watch = Watch(archive.aeron, archive)
-    idle = Idle()
+    idle = sleeping_idle()
     asks = Interval(_ASK_EVERY_S, at_once=False)
     while count is None or writer.written.messages < count:
         limit = _BATCH if count is None else min(_BATCH, count - writer.written.messages)

@@ -6,10 +6,11 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.tools.connection.deadlines import Deadline, Idle
+from aerolog.tools.connection.idle import sleeping_idle
 from aerolog.tools.connection.liveness import Watch
 from aerolog.tools.messages.subscription_output import follow, recorded_payload_of
 from aerolog.tools.recordings.recording_rows import known_recording
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import AeronTimeoutError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -234,13 +235,13 @@ def wait_replayed(
         AerologError: the driver or the archive is gone.
     """
     watch = Watch(archive.aeron, archive)
-    idle = Idle()
+    idle = sleeping_idle()
     shown = ReplayPosition(archive.aeron, session_id, stream_id)
     told = False
     deadline = Deadline(_APPEAR_TIMEOUT_S)
     while True:
         watch()
-        late = deadline.passed
+        late = deadline.is_over
         if shown.look():
             return True
         if shown.position is not None:
@@ -249,7 +250,7 @@ def wait_replayed(
             return False
         elif late:
             told = True
-            deadline.extend(on_unseen())
+            deadline = Deadline(on_unseen())
         idle(0)
 
 

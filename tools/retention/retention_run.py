@@ -13,7 +13,7 @@ from aerolog.archive.retention.plan import RECORDING
 from aerolog.archive.retention.run import Known, Retention
 from aerolog.tools.connection.archive_folder import archive_or_folder, check_folder, reached_by
 from aerolog.tools.connection.clients import open_archive
-from aerolog.tools.connection.deadlines import Deadline
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import AerologError, ConfigurationError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
@@ -70,7 +70,7 @@ class _KnownFacts:
         Raises:
             AerologError: somebody who may need something cannot be asked.
         """
-        if self._known is None or self._is_old.passed:
+        if self._known is None or self._is_old.is_over:
             self._known = self._ask()
             self._is_old = Deadline(_KNOWN_S)
         return self._known

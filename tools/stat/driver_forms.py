@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.tools.connection.deadlines import Deadline
 from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.reference_conventions import ILLEGAL_STATE, open_view, uncaught
 from aerolog.tools.terminal.confirmation import Plan, ask, check_can_ask, show_dry_run
@@ -14,6 +13,7 @@ from aerolog.tools.terminal.terminal_text import write_exact
 from aerolog.tools.views import counter_keys
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import Trouble, ViewError
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.error_text import format_time
 from aerolog.transport.time_units import NS_PER_S
@@ -124,7 +124,7 @@ def _terminate(view: DriverView, token: str, wait_s: float) -> None:
     _request(view.aeron_dir, token)
     deadline = Deadline(wait_s)
     while not (view.is_closed() or view.is_replaced()):
-        if deadline.passed:
+        if deadline.is_over:
             raise AerologError(
                 f"the driver of pid {view.pid} has not stopped within {wait_s:g} s: it takes "
                 "requests only with a validator that likes the token, such as -Daeron.driver."

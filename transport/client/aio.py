@@ -12,9 +12,9 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Self
 
 from aerolog.transport.client.aeron import Aeron
-from aerolog.transport.client.backoff import Deadline
 from aerolog.transport.client.send_retry import NotConnected, is_worth_waiting, raise_timeout
 from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import (
     AeronTimeoutError,
     ConfigurationError,
@@ -79,7 +79,7 @@ async def _until(
     timeout: float | None,
     missing: Callable[[], str],
 ) -> None:
-    deadline = Deadline(conductor, timeout)
+    deadline = Deadline(timeout, conductor.options.clock)
     backoff = _AsyncBackoff()
     while not condition():
         if deadline.is_over:
@@ -128,7 +128,7 @@ class AsyncPublication(AsyncResource):
     ) -> int | OfferStatus:
         """Publish one message, waiting until there is room; as ``Publication.send``."""
         publication = self.publication
-        deadline = Deadline(publication.conductor, timeout)
+        deadline = Deadline(timeout, publication.conductor.options.clock)
         backoff = _AsyncBackoff()
         while (result := publication.offer(data)) <= 0:
             if not is_worth_waiting(publication, result, on_not_connected):
@@ -174,10 +174,9 @@ class AsyncSubscription(AsyncResource):
     ) -> AsyncIterator[Message]:
         """Yield copies of assembled messages; arguments are those of ``Subscription.messages``."""
         subscription = self.subscription
-        monotonic = subscription.conductor.monotonic
         backoff = _AsyncBackoff()
         seen_image = False
-        last = monotonic()
+        silence = Deadline(timeout, subscription.conductor.options.clock)
         while not subscription.closed:
             images = subscription.images
             ended = until_eos and seen_image and all(image.is_end_of_stream for image in images)
@@ -186,8 +185,8 @@ class AsyncSubscription(AsyncResource):
             for message in found:
                 yield message
             if found:
-                last = monotonic()
-            elif ended or (timeout is not None and monotonic() - last >= timeout):
+                silence.restart()
+            elif ended or silence.is_over:
                 return
             await backoff.wait(len(found))
         subscription.conductor.raise_close_reason()
@@ -241,7 +240,7 @@ class AsyncResponseClient:
             return await self._exchange(data, timeout)
 
     async def _exchange(self, data: Buffer, timeout: float | None) -> bytes:
-        deadline = Deadline(self.client.subscription.conductor, timeout)
+        deadline = Deadline(timeout, self.client.subscription.conductor.options.clock)
         backoff = _AsyncBackoff()
         wanted: int | None = None
         while not self.client.subscription.closed:

@@ -17,29 +17,6 @@ _FIRST_SLEEP = 10e-6
 _LONGEST_SLEEP = 1e-3
 
 
-class Deadline:
-    """The end of a wait by the clock of the client that waits.
-
-    Args:
-        conductor: conductor of that client.
-        timeout: seconds from now on; None waits for ever.
-    """
-
-    def __init__(self, conductor: ClientConductor, timeout: float | None) -> None:
-        self._monotonic = conductor.monotonic
-        self._at = None if timeout is None else self._monotonic() + timeout
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the time has passed."""
-        return self._at is not None and self._monotonic() >= self._at
-
-    @property
-    def rest(self) -> float | None:
-        """Seconds that are left, at least 0; None without a timeout."""
-        return None if self._at is None else max(0.0, self._at - self._monotonic())
-
-
 class Backoff:
     """Yields first, then sleeps, longer each time; a client without a thread is turned meanwhile.
 

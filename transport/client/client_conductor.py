@@ -13,12 +13,12 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from aerolog.transport.client import liveness
-from aerolog.transport.client.backoff import Deadline
 from aerolog.transport.client.client_events import ClientClosed, ErrorRaised, Event, EventStream
 from aerolog.transport.client.driver_listener import DriverListener
 from aerolog.transport.client.log_table import LogTable
 from aerolog.transport.client.options import LOG, log_change
 from aerolog.transport.client.registration import Pending, RegistrationFuture, ResourceKind
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import (
     AerologError,
     AeronTimeoutError,
@@ -237,7 +237,7 @@ class ClientConductor:
         if future.is_settled():
             return
         self.ensure_usable()
-        deadline = Deadline(self, timeout)
+        deadline = Deadline(timeout, self.options.clock)
         while not future.is_settled():
             self.await_work(_WAIT_SLICE_NS)
             if deadline.is_over and not future.is_settled():
@@ -256,15 +256,11 @@ class ClientConductor:
         Raises:
             AeronTimeoutError: it was not met in time.
         """
-        deadline = Deadline(self, timeout)
+        deadline = Deadline(timeout, self.options.clock)
         while not is_met():
             if deadline.is_over:
                 raise AeronTimeoutError(f"{missing()} within {timeout} s")
             self.await_work(_WAIT_SLICE_NS)
-
-    def monotonic(self) -> float:
-        """Seconds of the client's clock, for deadlines."""
-        return self.options.clock.now_ns() / NS_PER_S
 
     def await_work(self, wait_ns: int) -> None:
         """Wait at most ``wait_ns`` for messages and handle them; signals are handled in between."""

@@ -12,7 +12,8 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from aerolog.transport.client.backoff import Backoff, Deadline, waiter
+from aerolog.transport.client.backoff import Backoff, waiter
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import (
     AeronTimeoutError,
     BackPressuredError,
@@ -226,7 +227,7 @@ class ResponseClient(Resource):
         Raises:
             AeronTimeoutError: it was not there in time.
         """
-        deadline = Deadline(self._aeron.conductor, timeout)
+        deadline = Deadline(timeout, self._aeron.conductor.options.clock)
         self.publication.wait_connected(timeout)
         self.subscription.wait_connected(deadline.rest)
         return self
@@ -237,7 +238,7 @@ class ResponseClient(Resource):
         Raises:
             BackPressuredError: the server made no room in time.
         """
-        deadline = Deadline(self._aeron.conductor, timeout)
+        deadline = Deadline(timeout, self._aeron.conductor.options.clock)
         wait = Backoff(self._aeron.conductor)
         while (request_id := self.try_request(data)) is None:
             if deadline.is_over:
@@ -278,7 +279,7 @@ class ResponseClient(Resource):
             AeronTimeoutError: no response in time.
             ResourceClosedError: the client was closed.
         """
-        deadline = Deadline(self._aeron.conductor, timeout)
+        deadline = Deadline(timeout, self._aeron.conductor.options.clock)
         wanted = self.send_request(data, timeout=timeout)
         wait = Backoff(self._aeron.conductor)
         while not self.subscription.closed:

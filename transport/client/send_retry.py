@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from aerolog.transport.client.backoff import Deadline, waiter
+from aerolog.transport.client.backoff import waiter
 from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import (
     BackPressuredError,
     MaxPositionExceededError,
@@ -84,7 +85,7 @@ def send_waiting(
     reserved_value: Any,
 ) -> int | OfferStatus:
     """Continue ``BasePublication.send`` with a message that was refused with ``result``."""
-    deadline = Deadline(publication.conductor, timeout)
+    deadline = Deadline(timeout, publication.conductor.options.clock)
     wait = waiter(publication.conductor, idle)
     while result <= 0:
         if not is_worth_waiting(publication, result, on_not_connected):

@@ -11,6 +11,7 @@ from aerolog.transport.client.batch_source cimport BatchSource
 from aerolog.transport.client.channel_counters import channel_status, local_addresses, resolve_port
 from aerolog.transport.client.destination import Destination
 from aerolog.transport.client.backoff import waiter
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import ConcurrentUseError, ResourceClosedError
 
 
@@ -245,7 +246,7 @@ cdef class Subscription(BatchSource):
         """
         wait = waiter(self.conductor, idle)
         seen_image = False
-        last = self.conductor.monotonic()
+        silence = Deadline(timeout, self.conductor.options.clock)
         while not self._closed:
             # Looked at before the poll: what arrives in between is taken by the next one.
             ended = until_eos and self._is_drained(seen_image)
@@ -253,10 +254,8 @@ cdef class Subscription(BatchSource):
             seen_image = seen_image or bool(self._images) or bool(found)
             if found:
                 yield from found
-                last = self.conductor.monotonic()
-            elif ended:
-                return
-            elif timeout is not None and self.conductor.monotonic() - last >= timeout:
+                silence.restart()
+            elif ended or silence.is_over:
                 return
             wait(len(found))
         self.conductor.raise_close_reason()

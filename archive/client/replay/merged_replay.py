@@ -31,6 +31,7 @@ from aerolog.archive.client.replay.source_merge import (
 )
 from aerolog.archive.client.replay.time_range import Wanted, instant_ns
 from aerolog.transport.client.send_retry import is_worth_waiting, raise_timeout
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.time_units import NS_PER_S
 
@@ -224,17 +225,16 @@ class _MergedReplayBase(ABC):
 def _publish(
     publication: ExclusivePublication, batch: MergedBatch, timeout: float | None
 ) -> Steps[None]:
-    monotonic = publication.conductor.monotonic
-    last = monotonic()
+    patience = Deadline(timeout, publication.conductor.options.clock)
     row = 0
     while row < batch.rows:
         taken, result = forward(publication, batch, row)
         if taken > row:
-            last = monotonic()
+            patience.restart()
         row = taken
         if row < batch.rows:
             is_worth_waiting(publication, result, "wait")
-            if timeout is not None and monotonic() - last >= timeout:
+            if timeout is not None and patience.is_over:
                 raise_timeout(publication, result, timeout)
             yield 0
 

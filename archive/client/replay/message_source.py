@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from aerolog.archive.client.caller import AwaitedCaller, Parts, WaitingCaller
 from aerolog.transport.client.backoff import waiter
+from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.resource import AsyncResource, Resource
 
 if TYPE_CHECKING:
@@ -39,15 +40,14 @@ class MessageSource(ABC, Resource):
 
     def message_parts(self, timeout: float | None, limit: int) -> Parts[Message]:
         """Messages as they come, as steps for either form; arguments as of `messages`."""
-        conductor = self.transport.conductor
-        last = conductor.monotonic()
+        silence = Deadline(timeout, self.transport.conductor.options.clock)
         while True:
             over = self.is_over  # before the poll, so that nothing is left
             found = self.poll_messages(limit)
             if found:
                 yield found
-                last = conductor.monotonic()
-            elif over or (timeout is not None and conductor.monotonic() - last >= timeout):
+                silence.restart()
+            elif over or silence.is_over:
                 return
             else:
                 yield 0

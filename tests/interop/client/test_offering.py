@@ -357,12 +357,13 @@ def test_large_messages_are_copied_without_the_interpreter(aeron, stream_id):
 PUBLISHER = """
 import sys
 from aerolog.transport.client import Aeron
+from aerolog.transport.concurrent.deadline import Deadline
 with Aeron(sys.argv[1]) as client:
     publication = client.add_publication("aeron:ipc?term-length=64k", int(sys.argv[2]))
     for i in range(2000):
         publication.send(b"%s:%d:" % (sys.argv[3].encode(), i) + b"x" * (i % 2500), timeout=30)
-    deadline = client.conductor.monotonic() + 30
-    while publication.is_connected and client.conductor.monotonic() < deadline:
+    deadline = Deadline(30)
+    while publication.is_connected and not deadline.is_over:
         client.conductor.await_work(1_000_000)
 """
 
