@@ -23,12 +23,22 @@ class TimeOperations(ArchiveClientBase):
 
     @operation
     def find_position(self, recording_id: int, time: int | datetime) -> Steps[int]:
-        """The largest known position that skips nothing recorded at or after a time."""
+        """The largest known position that skips nothing recorded at or after a time.
+
+        Args:
+            recording_id: the id of a recording, active or not.
+            time: epoch ns, or a datetime; one without a zone is UTC.
+        """
         return time_queries.find_position(self.conversation, recording_id, epoch_ns(time))
 
     @operation
     def find_end_position(self, recording_id: int, time: int | datetime) -> Steps[int]:
-        """The smallest known position with nothing from it on recorded before a time."""
+        """The smallest known position with nothing from it on recorded before a time.
+
+        Args:
+            recording_id: the id of a recording, active or not.
+            time: epoch ns, or a datetime; one without a zone is UTC.
+        """
         return time_queries.find_end_position(self.conversation, recording_id, epoch_ns(time))
 
     @operation

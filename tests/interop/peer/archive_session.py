@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
 REPLAY_SESSIONS = 112  # type id of the counter of an archive's replays
 
 
-class ArchiveCounters:
+class ArchiveCounters(ABC):
     """The counters of an archive's driver, in the directory ``archive_aeron_dir``."""
 
     @property
+    @abstractmethod
     def archive_aeron_dir(self) -> str:
         """Directory of the archive's driver."""
-        raise NotImplementedError
 
     def counters(self) -> list[Any]:
         """All counters of the driver."""
