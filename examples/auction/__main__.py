@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from examples.auction.bidder import Bidder
 from examples.auction.node import PLACES
-from examples.flights.service import shared_memory_dir
-from examples.lossy.wire import interrupts_later
+from examples.driver_process import interrupts_later, shared_memory_dir
 
 from aerolog.cluster.client import AeronCluster
 from aerolog.transport.client import Aeron

@@ -11,94 +11,76 @@ import shutil
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from examples.driver_process import ServiceError
 from examples.flights import by_time, data, query, stages
-from examples.flights.service import ArchivingDriver, ServiceError
+from examples.flights.service import archiving_driver
+from examples.recorded_stream import MIB, CheckError, timed
 
 from aerolog.archive.client import AeronArchive
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from examples.flights.data import CarrierDelay
 
     from aerolog.catalog.index.search import FoundRecording
 
-T = TypeVar("T")
 OUT = Path(".cache") / "demo"
-MIB = 1024 * 1024
 
 
-class Report:
-    """Prints a line a stage, with its time and rates."""
-
-    def __init__(self) -> None:
-        self.begun = time.monotonic()
-
-    def stage(self, name: str, work: Callable[[], T], count: int = 0, size: int = 0) -> T:
-        """Do ``work`` and say how long ``count`` messages of ``size`` bytes in all took."""
-        begun = time.monotonic()
-        result = work()
-        seconds = time.monotonic() - begun
-        rates = ""
-        if count:
-            rates = f"{count / seconds:>12,.0f} messages/s {size / MIB / seconds:>8,.1f} MiB/s"
-        print(f"{name:<34}{seconds:>7.2f} s{rates}", flush=True)
-        return result
-
-    def total(self) -> float:
-        """Seconds since the beginning."""
-        return time.monotonic() - self.begun
+stage = partial(timed, width=34)
 
 
 def run(out: Path) -> int:
     """All stages; 0 when the tables are equal."""
-    report = Report()
+    begun = time.monotonic()
     source = data.csv_path()
-    messages = report.stage("read the flights", lambda: data.messages(data.rows(source)))
+    messages = stage("read the flights", lambda: data.messages(data.rows(source)))
     count, size = len(messages), sum(map(len, messages))
     print(f"  {count:,} flights, {size:,} bytes as JSON")
     if count != data.FLIGHTS:
-        raise stages.CheckError(f"the CSV has {count} flights and not {data.FLIGHTS}")
+        raise CheckError(f"the CSV has {count} flights and not {data.FLIGHTS}")
     shutil.rmtree(out, ignore_errors=True)
     archive_dir, parquet_dir = out / "archive", out / "parquet"
     archive_dir.mkdir(parents=True)
-    with ArchivingDriver(archive_dir) as service:
+    with archiving_driver(archive_dir) as service:
         with Aeron(service.aeron_dir) as aeron, AeronArchive(aeron) as archive:
-            recording_id = report.stage(
+            recording_id = stage(
                 "publish and record",
                 lambda: stages.publish_and_record(aeron, archive, messages),
                 count,
                 size,
             )
-            checked = report.stage(
+            checked = stage(
                 f"replay recording {recording_id}, check bytes",
                 lambda: stages.replay_and_check(archive, recording_id, messages),
                 count,
                 size,
             )
-            windows = report.stage(
+            windows = stage(
                 "replay it window by window of time",
                 lambda: by_time.by_window(archive, archive_dir, recording_id, messages),
                 count,
                 size,
             )
             window = windows[len(windows) // 2]
-            report.stage(
+            stage(
                 f"replay the middle one at {by_time.SPEED:g}x",
                 lambda: by_time.paced(archive, recording_id, window),
             )
-        exported = report.stage(
+        exported = stage(
             "export to Parquet",
             lambda: stages.export(archive_dir, recording_id, parquet_dir, count),
             count,
             size,
         )
-        found = report.stage(
+        found = stage(
             "sync, tag and search the catalog",
             lambda: stages.tag_and_find(archive_dir, recording_id),
         )
@@ -106,17 +88,17 @@ def run(out: Path) -> int:
     print("  by the time at which they were recorded (UTC):")
     print("".join(f"    {one}\n" for one in windows), end="")
     print(f"  found by stream, channel and tag: {describe(found)}")
-    expected = report.stage(
+    expected = stage(
         "table straight from the CSV", lambda: data.delays_by_carrier(data.rows(source))
     )
-    with report.stage("start Spark", lambda: query.LocalSpark(out / "spark.log")) as spark:
-        by_file = report.stage(
+    with stage("start Spark", lambda: query.LocalSpark(out / "spark.log")) as spark:
+        by_file = stage(
             "the same by Spark, from Parquet",
             lambda: query.delays_by_carrier(query.exported(spark.session, Path(exported.path))),
             count,
             size,
         )
-        by_recording = report.stage(
+        by_recording = stage(
             'the same by Spark, format("aerolog")',
             lambda: query.delays_by_carrier(
                 query.recorded(spark.session, archive_dir, recording_id)
@@ -131,7 +113,7 @@ def run(out: Path) -> int:
     if not expected == by_file == by_recording:
         print("FAILED: the tables differ", file=sys.stderr)
         return 1
-    print(f"all three tables are equal, in {report.total():.0f} s")
+    print(f"all three tables are equal, in {time.monotonic() - begun:.0f} s")
     return 0
 
 
@@ -180,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ServiceError,
         data.MissingDataError,
         query.QueryError,
-        stages.CheckError,
+        CheckError,
     ) as error:
         print(f"FAILED: {error}", file=sys.stderr)
         return 1

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from examples.flights.stages import STALL_TIMEOUT_S, CheckError
+from examples.recorded_stream import STALL_TIMEOUT_S, CheckError
 
 from aerolog.archive.client import TimedReplay
 from aerolog.archive.time_index import TimeIndex

@@ -11,26 +11,26 @@ import argparse
 import shutil
 import signal
 import sys
-import time
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from examples.driver_process import ServiceError
 from examples.lossy import stages, stream
-from examples.lossy.services import Service, ServiceError
+from examples.lossy.services import driver_at
 from examples.lossy.wire import joined
+from examples.recorded_stream import CheckError, timed
 
 from aerolog.archive.client import AeronArchive
 from aerolog.transport.client import Aeron, CountersReader
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from examples.lossy.wire import Wire
 
-T = TypeVar("T")
 OUT = Path(".cache") / "demo-udp"
-MIB = 1024 * 1024
 COUNTERS = (
     "NAKs sent",
     "NAKs received",
@@ -45,16 +45,7 @@ COUNTERS = (
 )
 
 
-def stage(name: str, work: Callable[[], T], count: int = 0, size: int = 0) -> T:
-    """Do ``work`` and say how long ``count`` messages of ``size`` bytes in all took."""
-    begun = time.monotonic()
-    result = work()
-    seconds = time.monotonic() - begun
-    rates = ""
-    if count:
-        rates = f"{count / seconds:>12,.0f} messages/s {size / MIB / seconds:>8,.1f} MiB/s"
-    print(f"{name:<44}{seconds:>7.2f} s{rates}", flush=True)
-    return result
+stage = partial(timed, width=44)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -103,8 +94,8 @@ def across(
         "aeron.archive.segment.file.length": "16m",
     }
     with (
-        Service("driver", wire.near, lossy) as near,
-        Service("archiving-driver", wire.far, lossy | archive_properties) as far,
+        driver_at(wire.near, "driver", lossy) as near,
+        driver_at(wire.far, "archiving-driver", lossy | archive_properties) as far,
         Aeron(near.aeron_dir) as aeron,
         AeronArchive(
             aeron,
@@ -112,7 +103,7 @@ def across(
             response_channel=f"aeron:udp?endpoint={wire.near.address}:0",
         ) as archive,
     ):
-        recording_id, _ = stage(
+        recording_id = stage(
             "publish near, record far",
             lambda: stages.record(aeron, archive, channel, messages),
             sent.count,
@@ -163,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    except (AerologError, OSError, ServiceError, stages.CheckError) as error:
+    except (AerologError, OSError, ServiceError, CheckError) as error:
         print(f"FAILED: {error}", file=sys.stderr)
         return 1
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-import signal
 import socket
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from examples.driver_process import interrupts_later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,11 +36,10 @@ class Place:
     namespace: str | None = None
     _ports: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_PORT))
 
-    def command(self, *command: str) -> list[str]:
-        """A command as it has to be run to be in this place."""
-        if self.namespace is None:
-            return list(command)
-        return ["ip", "netns", "exec", self.namespace, *command]
+    @property
+    def run_in(self) -> tuple[str, ...]:
+        """The words before a command that is to run in this place."""
+        return () if self.namespace is None else ("ip", "netns", "exec", self.namespace)
 
     def endpoint(self) -> str:
         """Address and UDP port that nothing uses."""
@@ -57,19 +57,6 @@ class Wire:
     near: Place
     far: Place
     description: str
-
-
-@contextmanager
-def interrupts_later() -> Iterator[None]:
-    """Let an interrupt wait until what is made in the block is known, and so can be removed."""
-    came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
-        raise KeyboardInterrupt
 
 
 @contextmanager
