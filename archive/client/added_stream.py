@@ -1,4 +1,4 @@
-"""Streams that a driver is asked for: waiting until it has added one, and taking one back."""
+"""What a driver is asked for, streams and session ids: waiting for it, and taking it back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def added(adding: Future[T], tend: Callable[[], int] = lambda: 0) -> Steps[T]:
-    """Wait until the driver has added a stream, and take it back if the wait is given up.
+    """Wait for what the driver was asked for, and take it back if the wait is given up.
 
     Args:
         adding: what the driver was asked for.
@@ -33,7 +33,9 @@ def added(adding: Future[T], tend: Callable[[], int] = lambda: 0) -> Steps[T]:
 
 
 def give_up(adding: Future[Any]) -> None:
-    """Take back a stream that is being added, or close it when it is there already."""
+    """Take back what is being added, or close it when it is there already."""
     if not adding.cancel():
         with contextlib.suppress(AerologError):
-            adding.result(0).close()
+            made = adding.result(0)
+            if not isinstance(made, int):  # a session id has nothing to close
+                made.close()
