@@ -23,53 +23,33 @@ from aerolog.transport.network.port cimport (
     outgoing_t,
 )
 
+include "incoming.pxi"
+include "loop.pxi"
 
-cdef class Drain:
-    """Receives and counts."""
+
+cdef class Drain(Loop):
+    """Receives and counts datagrams."""
 
     cdef DatagramPort _port
-    cdef incoming_t* _incoming
-    cdef uint8_t* _memory
-    cdef int32_t _stop
-    cdef int64_t _count
+    cdef Incoming _incoming
 
     def __init__(self, port: DatagramPort) -> None:
-        cdef int index
         self._port = port
-        self._incoming = <incoming_t*> calloc(BATCH_LIMIT, sizeof(incoming_t))
-        self._memory = <uint8_t*> calloc(BATCH_LIMIT, RECEIVE_BUFFER_LENGTH)
-        if self._incoming == NULL or self._memory == NULL:
-            raise MemoryError
-        for index in range(BATCH_LIMIT):
-            self._incoming[index].data = self._memory + <int64_t> index * RECEIVE_BUFFER_LENGTH
-            self._incoming[index].capacity = RECEIVE_BUFFER_LENGTH
-
-    def __dealloc__(self) -> None:
-        free(self._incoming)
-        free(self._memory)
-
-    @property
-    def count(self) -> int:
-        """Datagrams received so far."""
-        return load_acquire_i64(&self._count)
+        self._incoming = Incoming()
 
     def run(self) -> None:
         """Until stop is called."""
         cdef int received
         with nogil:
             while load_acquire_i32(&self._stop) == 0:
-                received = self._port.receive(self._incoming, BATCH_LIMIT)
+                received = self._port.receive(self._incoming.messages, BATCH_LIMIT)
                 if received > 0:
                     store_release_i64(&self._count, self._count + received)
                 else:
                     cpu_pause()
 
-    def stop(self) -> None:
-        """Have ``run`` return; from any thread."""
-        store_release_i32(&self._stop, 1)
 
-
-cdef class Flood:
+cdef class Flood(Loop):
     """Sends datagrams of one length, so many ahead of a drain and no more."""
 
     cdef DatagramPort _port
@@ -77,7 +57,6 @@ cdef class Flood:
     cdef outgoing_t* _messages
     cdef uint8_t* _memory
     cdef int64_t _window
-    cdef int32_t _stop
 
     def __init__(self, port: DatagramPort, drain: Drain, *, length: int, window: int) -> None:
         cdef int index
@@ -106,10 +85,6 @@ cdef class Flood:
                 else:
                     cpu_pause()
 
-    def stop(self) -> None:
-        """Have ``run`` return; from any thread."""
-        store_release_i32(&self._stop, 1)
-
 
 cdef class Beat:
     """Sends small datagrams at a steady rate, and takes what comes on another port meanwhile.
@@ -125,11 +100,10 @@ cdef class Beat:
     cdef DatagramPort _sending
     cdef DatagramPort _receiving
     cdef outgoing_t* _messages
-    cdef incoming_t* _incoming
+    cdef Incoming _incoming
     cdef uint8_t* _memory
     cdef int64_t _interval_ns
     cdef int32_t _each_turn
-    cdef readonly int64_t sent
     cdef readonly int64_t received
 
     def __init__(
@@ -147,21 +121,16 @@ cdef class Beat:
         self._sending, self._receiving = sending, receiving
         self._each_turn, self._interval_ns = each_turn, interval_ns
         self._messages = <outgoing_t*> calloc(BATCH_LIMIT, sizeof(outgoing_t))
-        self._incoming = <incoming_t*> calloc(BATCH_LIMIT, sizeof(incoming_t))
-        self._memory = <uint8_t*> calloc(BATCH_LIMIT + 1, RECEIVE_BUFFER_LENGTH)
-        if self._messages == NULL or self._incoming == NULL or self._memory == NULL:
+        self._incoming = Incoming()
+        self._memory = <uint8_t*> calloc(1, RECEIVE_BUFFER_LENGTH)
+        if self._messages == NULL or self._memory == NULL:
             raise MemoryError
         for index in range(BATCH_LIMIT):
             self._messages[index].data = self._memory
             self._messages[index].length = length
-            self._incoming[index].data = (
-                self._memory + <int64_t> (index + 1) * RECEIVE_BUFFER_LENGTH
-            )
-            self._incoming[index].capacity = RECEIVE_BUFFER_LENGTH
 
     def __dealloc__(self) -> None:
         free(self._messages)
-        free(self._incoming)
         free(self._memory)
 
     def run(self, seconds: float) -> None:
@@ -175,10 +144,10 @@ cdef class Beat:
         pause.tv_sec = 0
         with nogil:
             while due_ns < end_ns:
-                self.sent += max(0, self._sending.send(self._messages, self._each_turn, NULL))
+                self._sending.send(self._messages, self._each_turn, NULL)
                 taken = BATCH_LIMIT
                 while taken == BATCH_LIMIT:
-                    taken = self._receiving.receive(self._incoming, BATCH_LIMIT)
+                    taken = self._receiving.receive(self._incoming.messages, BATCH_LIMIT)
                     self.received += max(0, taken)
                 due_ns += self._interval_ns
                 left_ns = due_ns - clock.nano_time()

@@ -24,36 +24,10 @@ from aerolog.transport.logbuffer.fragment cimport fragment_t
 from aerolog.transport.logbuffer.log_reader cimport LogReader
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH
 
-cdef enum:
-    CACHE_LINE = 64
-
 cdef int64_t _PATIENCE_NS = 10_000_000_000
 
 include "expectation.pxi"
-
-
-cdef class Loop:
-    """Count, stop flag and failure of a loop."""
-
-    cdef int64_t _count
-    cdef int64_t _idle
-    cdef uint8_t[128] _apart
-    cdef int32_t _stop
-    cdef IdleStrategy _idle_strategy
-
-    @property
-    def count(self) -> int:
-        """Messages so far."""
-        return load_acquire_i64(&self._count)
-
-    @property
-    def idle_count(self) -> int:
-        """Rounds without progress: refused offers, empty polls."""
-        return load_acquire_i64(&self._idle)
-
-    def stop(self) -> None:
-        """Have the loop return."""
-        store_release_i32(&self._stop, 1)
+include "loop.pxi"
 
 
 cdef class Publisher(Loop):
@@ -64,6 +38,7 @@ cdef class Publisher(Loop):
         length: of a message, 8 bytes at least.
     """
 
+    cdef IdleStrategy _idle
     cdef ExclusivePublication _publication
     cdef Appender _appender
     cdef uint8_t* _message
@@ -72,7 +47,7 @@ cdef class Publisher(Loop):
     def __init__(
         self, publication: ExclusivePublication, length: int, idle_strategy: IdleStrategy
     ) -> None:
-        self._idle_strategy = idle_strategy
+        self._idle = idle_strategy
         self._publication = publication
         self._appender = publication.appender
         self._length = length
@@ -87,10 +62,9 @@ cdef class Publisher(Loop):
         """Until stop is called, the publication ends, or so many messages are sent."""
         cdef int64_t number = 0
         cdef int64_t most = limit
-        cdef int64_t refused = 0
         cdef int64_t result
         cdef Appender appender = self._appender
-        cdef IdleStrategy idle = self._idle_strategy
+        cdef IdleStrategy idle = self._idle
         with nogil:
             while load_acquire_i32(&self._stop) == 0 and number < most:
                 put_i64(self._message, number)
@@ -100,8 +74,6 @@ cdef class Publisher(Loop):
                     number += 1
                     store_release_i64(&self._count, number)
                 else:
-                    refused += 1
-                    store_release_i64(&self._idle, refused)
                     if result < ADMIN_ACTION:
                         break
                     if result != ADMIN_ACTION:
@@ -117,6 +89,7 @@ cdef class Subscriber(Loop):
         fragment_limit: per poll.
     """
 
+    cdef IdleStrategy _idle
     cdef Image _image
     cdef LogReader _reader
     cdef int32_t _limit
@@ -125,7 +98,7 @@ cdef class Subscriber(Loop):
     def __init__(
         self, image: Image, length: int, fragment_limit: int, idle_strategy: IdleStrategy
     ) -> None:
-        self._idle_strategy = idle_strategy
+        self._idle = idle_strategy
         self._image = image
         self._reader = image.reader
         self._limit = fragment_limit
@@ -141,16 +114,13 @@ cdef class Subscriber(Loop):
     def run(self) -> None:
         """Until stop is called, or a message is wrong."""
         cdef LogReader reader = self._reader
-        cdef IdleStrategy idle = self._idle_strategy
-        cdef int64_t empty = 0
+        cdef IdleStrategy idle = self._idle
         with nogil:
             while load_acquire_i32(&self._stop) == 0 and not self._expected.failed:
                 if reader.poll(_check, &self._expected, self._limit, INT64_MAX, False) > 0:
                     idle.reset()
                     store_release_i64(&self._count, self._expected.next_number)
                 else:
-                    empty += 1
-                    store_release_i64(&self._idle, empty)
                     idle.idle(0)
 
 
@@ -171,6 +141,7 @@ cdef void _echo(void* context, const fragment_t* fragment) noexcept nogil:
 cdef class Echo(Loop):
     """Sends back whatever comes."""
 
+    cdef IdleStrategy _idle
     cdef Image _image
     cdef ExclusivePublication _publication
 
@@ -179,13 +150,13 @@ cdef class Echo(Loop):
     ) -> None:
         self._image = image
         self._publication = publication
-        self._idle_strategy = idle_strategy
+        self._idle = idle_strategy
 
     def run(self) -> None:
         """Until stop is called."""
         cdef LogReader reader = self._image.reader
         cdef Appender appender = self._publication.appender
-        cdef IdleStrategy idle = self._idle_strategy
+        cdef IdleStrategy idle = self._idle
         cdef echo_t echo
         echo.appender = <void*> appender
         echo.stop = &self._stop

@@ -24,9 +24,10 @@ from aerolog.transport.logbuffer.log_reader cimport LogReader
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH
 
 include "expectation.pxi"
+include "loop.pxi"
 
 
-cdef class ManyPublisher:
+cdef class ManyPublisher(Loop):
     """Offers numbered messages to many publications in turn.
 
     Args:
@@ -43,8 +44,6 @@ cdef class ManyPublisher:
     cdef int _burst
     cdef int64_t _length
     cdef uint8_t* _message
-    cdef int64_t _count
-    cdef int32_t _stop
     cdef IdleStrategy _idle
 
     def __init__(
@@ -69,15 +68,6 @@ cdef class ManyPublisher:
         free(self._numbers)
         free(self._message)
 
-    @property
-    def count(self) -> int:
-        """Messages so far."""
-        return load_acquire_i64(&self._count)
-
-    def stop(self) -> None:
-        """Have the loop return."""
-        store_release_i32(&self._stop, 1)
-
     def run(self) -> None:
         """Until stop is called."""
         cdef int64_t sent = 0, before
@@ -101,7 +91,7 @@ cdef class ManyPublisher:
                     self._idle.idle(0)
 
 
-cdef class ManySubscriber:
+cdef class ManySubscriber(Loop):
     """Polls many images in turn and checks numbers and lengths.
 
     Args:
@@ -116,8 +106,6 @@ cdef class ManySubscriber:
     cdef expectation_t* _expected
     cdef int _streams
     cdef int32_t _limit
-    cdef int64_t _count
-    cdef int32_t _stop
     cdef readonly bint failed
     cdef IdleStrategy _idle
 
@@ -140,15 +128,6 @@ cdef class ManySubscriber:
     def __dealloc__(self) -> None:
         free(self._readers)
         free(self._expected)
-
-    @property
-    def count(self) -> int:
-        """Messages so far."""
-        return load_acquire_i64(&self._count)
-
-    def stop(self) -> None:
-        """Have the loop return."""
-        store_release_i32(&self._stop, 1)
 
     def run(self) -> None:
         """Until stop is called, or a message is wrong."""

@@ -8,7 +8,11 @@ datagram by datagram. Answers go back undisturbed.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from aerolog.transport.concurrent.atomic cimport load_acquire_i32, store_release_i32
+from aerolog.transport.concurrent.atomic cimport (
+    load_acquire_i32,
+    load_acquire_i64,
+    store_release_i32,
+)
 from aerolog.transport.concurrent.idle cimport IdleStrategy
 from aerolog.transport.network.port cimport (
     BATCH_LIMIT,
@@ -19,8 +23,11 @@ from aerolog.transport.network.port cimport (
     outgoing_t,
 )
 
+include "incoming.pxi"
+include "loop.pxi"
 
-cdef class Relay:
+
+cdef class Relay(Loop):
     """Moves datagrams between two ports.
 
     Args:
@@ -35,12 +42,8 @@ cdef class Relay:
     cdef IdleStrategy _idle
     cdef uint64_t _state
     cdef uint64_t _threshold
-    cdef incoming_t* _incoming
-    cdef uint8_t* _memory
+    cdef Incoming _incoming
     cdef address_t _sender
-    cdef int32_t _stop
-    cdef readonly int64_t passed
-    cdef readonly int64_t dropped
 
     def __init__(
         self,
@@ -51,23 +54,12 @@ cdef class Relay:
         loss: float,
         seed: int,
     ) -> None:
-        cdef int index
         self._sender_side = towards_sender
         self._receiver_side = towards_receiver
         self._idle = idle_strategy
         self._state = (seed * 0x9E3779B97F4A7C15 + 1) & 0xFFFFFFFFFFFFFFFF
         self._threshold = <uint64_t> (loss * (1 << 53))
-        self._incoming = <incoming_t*> calloc(BATCH_LIMIT, sizeof(incoming_t))
-        self._memory = <uint8_t*> calloc(BATCH_LIMIT, RECEIVE_BUFFER_LENGTH)
-        if self._incoming == NULL or self._memory == NULL:
-            raise MemoryError
-        for index in range(BATCH_LIMIT):
-            self._incoming[index].data = self._memory + <int64_t> index * RECEIVE_BUFFER_LENGTH
-            self._incoming[index].capacity = RECEIVE_BUFFER_LENGTH
-
-    def __dealloc__(self) -> None:
-        free(self._incoming)
-        free(self._memory)
+        self._incoming = Incoming()
 
     def run(self) -> None:
         """Until stop is called."""
@@ -80,16 +72,12 @@ cdef class Relay:
                 else:
                     self._idle.idle(0)
 
-    def stop(self) -> None:
-        """Have ``run`` return; from any thread."""
-        store_release_i32(&self._stop, 1)
-
     cdef int _forward(self) noexcept nogil:
-        cdef int count = self._sender_side.receive(self._incoming, BATCH_LIMIT)
+        cdef int count = self._sender_side.receive(self._incoming.messages, BATCH_LIMIT)
         cdef int index
         for index in range(max(0, count)):
-            self._sender = self._incoming[index].source
-            self._thin_out(&self._incoming[index])
+            self._sender = self._incoming.messages[index].source
+            self._thin_out(&self._incoming.messages[index])
         return max(0, count)
 
     cdef void _thin_out(self, const incoming_t* message) noexcept nogil:
@@ -103,9 +91,6 @@ cdef class Relay:
             if self._is_dropped():
                 self._send_on(message.data + begin, offset - begin, step)
                 begin = offset + length
-                self.dropped += 1
-            else:
-                self.passed += 1
             offset += length
         self._send_on(message.data + begin, message.length - begin, step)
 
@@ -135,14 +120,14 @@ cdef class Relay:
 
     cdef int _answer(self) noexcept nogil:
         cdef outgoing_t message
-        cdef int count = self._receiver_side.receive(self._incoming, BATCH_LIMIT)
+        cdef int count = self._receiver_side.receive(self._incoming.messages, BATCH_LIMIT)
         cdef int index
         for index in range(max(0, count)):
-            message.data = self._incoming[index].data
-            message.length = self._incoming[index].length
+            message.data = self._incoming.messages[index].data
+            message.length = self._incoming.messages[index].length
             message.segment = (
-                self._incoming[index].segment
-                if self._incoming[index].length > self._incoming[index].segment
+                self._incoming.messages[index].segment
+                if self._incoming.messages[index].length > self._incoming.messages[index].segment
                 else 0
             )
             if self._sender.length > 0:
