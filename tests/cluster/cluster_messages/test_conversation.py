@@ -129,6 +129,12 @@ class Stage:
         """Have the client offer a message, and wait for what comes back."""
         self.do(f"offer {text}", 1 + answers)
 
+    def close(self) -> None:
+        """Have the client close its session, and wait until the module has."""
+        self.wait_session()
+        self.do("close")
+        self.wait_no_session()
+
     def toggle(self, wanted: Toggle) -> None:
         """Have the node do something, and wait until it has."""
         toggle(self.aeron, wanted)
@@ -141,8 +147,15 @@ class Stage:
             with closing(ClusterMarkFile.open(self.folder / "cluster", name=name)) as mark:
                 wait_for(lambda: mark.activity_timestamp == -1, f"end of {name}")
 
-    def has_sessions(self) -> bool:
-        """Whether a session is open."""
+    def wait_session(self) -> None:
+        """Wait until a session is open, which its counter shows after its first messages."""
+        wait_for(self._has_sessions, "counter of the session")
+
+    def wait_no_session(self) -> None:
+        """Wait until no session is open."""
+        wait_for(lambda: not self._has_sessions(), "end of the session")
+
+    def _has_sessions(self) -> bool:
         return any(info.type_id == SESSION for info in self.aeron.counters.infos())
 
     def said(self) -> dict[str, Any]:
@@ -218,7 +231,7 @@ def with_one_service(stage: Stage) -> None:
     stage.offer("close", 2)
     stage.connect(*UDP)
     stage.offer("again")
-    stage.do("close")
+    stage.close()
     stage.toggle(Toggle.SHUTDOWN)
 
 
@@ -234,7 +247,7 @@ def with_two_services(stage: Stage) -> None:
     stage.offer("count", 2)
     stage.offer("close", 2)
     stage.connect(*IPC)
-    stage.do("close")
+    stage.close()
     stage.toggle(Toggle.SHUTDOWN)
 
 
@@ -369,11 +382,11 @@ def refusals(parts: Parts, folder: Path) -> dict[str, Any]:
         last.offer(b"of another term", term=7)
         last.offer(b"hello")
         last.hear(SessionMessageHeader)
-        wait_for(stage.has_sessions, "counter of the session")
+        stage.wait_session()
         close = SessionCloseRequest(leadership_term_id=0, cluster_session_id=last.session_id)
         for _ in range(2):
             last.say(close)
-        wait_for(lambda: not stage.has_sessions(), "end of the session")
+        stage.wait_no_session()
         stage.toggle(Toggle.SHUTDOWN)
         stage.wait_end()
         return stage.said()
