@@ -90,11 +90,7 @@ class FileFormatError(AerologError, ValueError):
 
 
 class _ReadingError(AerologError):
-    """An error that ends the reading of a recording.
-
-    Attributes:
-        position: the position up to which the recording was read.
-    """
+    """An error that ends the reading of a recording at a position."""
 
     def __init__(self, message: str, recording_id: int, position: int) -> None:
         super().__init__(message)
@@ -107,7 +103,12 @@ class _ReadingError(AerologError):
 
 
 class RecordingDamagedError(_ReadingError, FileFormatError):
-    """A recording cannot be read further: a segment is missing, damaged, or shorter than before."""
+    """A recording cannot be read further: a segment is missing, damaged, or shorter than before.
+
+    Attributes:
+        recording_id: the recording.
+        position: the position up to which it was read.
+    """
 
 
 class RecordingChangedError(RecordingDamagedError):
@@ -123,7 +124,12 @@ class AeronTimeoutError(AerologError, TimeoutError):
 
 
 class MergeStalledError(_ReadingError, AeronTimeoutError):
-    """A merged replay waits for a recording that delivers no data."""
+    """A merged replay waits for a recording that delivers no data.
+
+    Attributes:
+        recording_id: the recording.
+        position: the position up to which it was read.
+    """
 
 
 class DriverTimeoutError(AeronTimeoutError):
