@@ -18,9 +18,9 @@ from aerolog.archive.format.layout import (
 )
 from aerolog.transport.client import Aeron
 from benchmarks.archive_servers import JAVA, JAVA_NAME, OURS, archiving
+from benchmarks.durations import median_ms
 from benchmarks.folders import archive_folder, temporary_folder
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
-from benchmarks.timing import median_ms
 
 if TYPE_CHECKING:
     from aerolog.transport.protocol.fixed_layout import Field

@@ -14,10 +14,10 @@ from sqlalchemy import text
 from aerolog.catalog.index import RecordingCatalog
 from aerolog.catalog.index.search import Search, search
 from aerolog.transport.errors import AerologError
+from benchmarks.durations import median_ms
 from benchmarks.folders import temporary_folder
 from benchmarks.reference import module_of_tests
 from benchmarks.result import PeerUnavailableError, Result
-from benchmarks.timing import median_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,11 +12,11 @@ from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.protocol.fixed_layout import align
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
+from benchmarks.durations import until
 from benchmarks.folders import memory_folder, temporary_folder
 from benchmarks.loop_threads import CONNECT_S, running
 from benchmarks.native_loops import native
 from benchmarks.result import BenchmarkFailedError
-from benchmarks.timing import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

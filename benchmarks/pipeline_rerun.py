@@ -9,10 +9,10 @@ from pathlib import Path
 from aerolog.catalog.export.pipeline.job import load_job
 from aerolog.catalog.export.pipeline.job_run import run_job
 from aerolog.catalog.export.spark_runner import SparkExecutor
+from benchmarks.durations import seconds
 from benchmarks.folders import chosen_folder, temporary_folder
 from benchmarks.result import BenchmarkFailedError, Result
 from benchmarks.scan import make_recording
-from benchmarks.timing import seconds
 
 DATA_BYTES = int(os.environ.get("AEROLOG_BENCH_PIPELINE_BYTES") or 2 * 1024**3)
 PAYLOAD_LENGTH = 1024

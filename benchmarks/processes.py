@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.transport.errors import AerologError
+from benchmarks.durations import median_ms
 from benchmarks.native_loops import CHECKOUT
 from benchmarks.result import BenchmarkFailedError
-from benchmarks.timing import median_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

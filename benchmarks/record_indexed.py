@@ -8,10 +8,10 @@ from typing import Final
 
 from aerolog.archive.time_index import TimeIndex
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
+from benchmarks.durations import until
 from benchmarks.embedded_archive import MEGABYTE, embedded_archive, record_messages
 from benchmarks.folders import archive_folder, temporary_folder
 from benchmarks.result import BenchmarkFailedError, Result
-from benchmarks.timing import until
 
 CHANNEL: Final = "aeron:ipc"
 STREAM_ID: Final = 1036

@@ -10,11 +10,11 @@ from aerolog.archive.client import AeronArchive
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from benchmarks.archive_servers import JAVA, JAVA_NAME, OURS, archiving
+from benchmarks.durations import until
 from benchmarks.embedded_archive import MEGABYTE, recorded_position
 from benchmarks.loop_threads import running
 from benchmarks.native_loops import native
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
-from benchmarks.timing import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from aerolog.archive.client import MergedReplay
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.transport.concurrent.idle import idle_strategy
+from benchmarks.durations import until
 from benchmarks.embedded_archive import MEGABYTE, embedded_archive, frame_length, replay_messages
 from benchmarks.folders import archive_folder, temporary_folder
 from benchmarks.native_loops import native
 from benchmarks.result import BenchmarkFailedError, Result
-from benchmarks.timing import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

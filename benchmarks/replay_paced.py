@@ -18,10 +18,10 @@ from aerolog.archive.client.replay.pacer import Pacer
 from aerolog.archive.client.replay.timed_replay import TimedReplay
 from aerolog.transport.client import Aeron
 from benchmarks.archive_servers import OURS, archiving
+from benchmarks.durations import percentile, until
 from benchmarks.embedded_archive import recorded_publication
 from benchmarks.folders import archive_folder, temporary_folder
 from benchmarks.result import BenchmarkFailedError, Result
-from benchmarks.timing import percentile, until
 
 CHANNEL: Final = "aeron:ipc?term-length=16m"
 STREAM_ID: Final = 1035

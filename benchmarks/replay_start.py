@@ -7,9 +7,9 @@ import time
 from aerolog.archive.client import AeronArchive
 from aerolog.transport.client import Aeron
 from benchmarks.archive_servers import JAVA, JAVA_NAME, OURS, archiving
+from benchmarks.durations import percentile, until
 from benchmarks.embedded_archive import recorded_publication
 from benchmarks.result import BenchmarkFailedError, Result, from_peer
-from benchmarks.timing import percentile, until
 
 CHANNEL = "aeron:ipc"
 STREAM_ID = 1033

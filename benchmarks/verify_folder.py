@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.segment import segment_file_name
 from aerolog.tools.archive_tool.classic_tool import run_classic
 from aerolog.tools.archive_tool.tool_terminal import Terminal
+from benchmarks.durations import seconds
 from benchmarks.folders import chosen_folder, temporary_folder
 from benchmarks.java import PEER_NAME, java_command
 from benchmarks.processes import AEROLOG
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 from benchmarks.scan import SEGMENT_LENGTH, make_recording
-from benchmarks.timing import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
