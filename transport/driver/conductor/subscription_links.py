@@ -74,8 +74,8 @@ class SubscriptionLink(Generic[ImageT]):
         stream_id: the stream that it subscribes to.
         channel: as the client wrote it.
         params: the parameters of the channel.
-        session_id: the only session to match; None for any. A response subscription gets it when
-            the other side has answered.
+        session_id: the only session to match, at first that of the channel; None for any. A
+            response subscription gets it when the other side has answered.
         images: maps images to the ids of position counters; -1 for an image that is gone for good
             because its untethered subscriber fell behind.
     """
@@ -85,8 +85,11 @@ class SubscriptionLink(Generic[ImageT]):
     stream_id: int
     channel: str
     params: SubscriptionParams
-    session_id: int | None
+    session_id: int | None = field(init=False)
     images: dict[ImageT, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.session_id = self.params.session_id
 
     def matches_session(self, session_id: int) -> bool:
         """Return whether it subscribes to a session of its stream."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import struct
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
+    from aerolog.transport.driver.channels.channel_params import PublicationParams
     from aerolog.transport.driver.context import DriverContext
+    from aerolog.transport.protocol.commands import AddExclusivePublication, AddPublication
 
 MAX_LABEL_LENGTH = 380
 _MAX_KEY_CHANNEL_LENGTH = 92
@@ -109,6 +111,23 @@ class StreamCounters:
         self._channel = channel
         self._client_id = client_id
         self.ids: list[int] = []
+
+    @classmethod
+    def of_publication(
+        cls,
+        context: DriverContext,
+        command: AddPublication | AddExclusivePublication,
+        params: PublicationParams,
+    ) -> Self:
+        """Return what allocates the counters of the publication that a command adds."""
+        return cls(
+            context,
+            command.correlation_id,
+            params.session_id,
+            command.stream_id,
+            command.channel,
+            command.client_id,
+        )
 
     def allocate(
         self,

@@ -116,7 +116,6 @@ class IpcConductor:
                 stream_id=command.stream_id,
                 channel=command.channel,
                 params=params,
-                session_id=params.session_id,
             ),
             SubscriptionReady(command.correlation_id, NO_CHANNEL_STATUS),
         )
@@ -138,7 +137,6 @@ class IpcConductor:
                 stream_id=stream_id,
                 channel=command.channel,
                 params=params,
-                session_id=params.session_id,
             ),
             OperationSuccess(command.correlation_id),
         )

@@ -35,14 +35,7 @@ def make_publication(
         command.correlation_id,
         publication_metadata(context, command, params, start, is_exclusive=is_exclusive),
     )
-    counters = StreamCounters(
-        context,
-        command.correlation_id,
-        params.session_id,
-        command.stream_id,
-        command.channel,
-        command.client_id,
-    )
+    counters = StreamCounters.of_publication(context, command, params)
     try:
         position = start.position(params.term_length)
         pub_pos_id, pub_lmt_id = counters.allocate_publisher(position, is_exclusive=is_exclusive)

@@ -81,7 +81,6 @@ class NetworkSubscriptions:
             stream_id=command.stream_id,
             channel=command.channel,
             params=params,
-            session_id=params.session_id,
             udp_channel=(
                 endpoint.channel if channel.original == endpoint.channel.original else channel
             ),

@@ -56,14 +56,7 @@ def make_publication(
         ),
         params.term_length,
     )
-    counters = StreamCounters(
-        context,
-        command.correlation_id,
-        params.session_id,
-        command.stream_id,
-        command.channel,
-        command.client_id,
-    )
+    counters = StreamCounters.of_publication(context, command, params)
     start = start_of(context, params)
     events = context.events.stream(params.session_id, command.stream_id, command.channel)
     log = None

@@ -66,7 +66,6 @@ class Spies(LocalSubscriptions[NetworkPublication]):
             stream_id=command.stream_id,
             channel=command.channel,
             params=params,
-            session_id=params.session_id,
             udp_channel=channel,
         )
         self.add(spy, SubscriptionReady(command.correlation_id, NO_CHANNEL_STATUS))
@@ -87,7 +86,6 @@ class Spies(LocalSubscriptions[NetworkPublication]):
             stream_id=stream_id,
             channel=command.channel,
             params=params,
-            session_id=params.session_id,
             udp_channel=channel,
         )
         self.add(spy, OperationSuccess(command.correlation_id))
