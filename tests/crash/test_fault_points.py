@@ -13,7 +13,7 @@ from aerolog.testing.streams import StreamCheckError
 
 PROCESSES = 2
 KILLED = [f"{script}:0:-" for script in SCRIPTS] + ["record:0:CRC-32C"]
-POWER_LOST = [f"{script}:1:CRC-32" for script in SCRIPTS] + ["record:2:-"]
+POWER_LOST = [f"{script}:{level}" for script in SCRIPTS for level in ("1:CRC-32", "2:-")]
 EVERYTHING = [
     f"{script}:{level}:{checksum}"
     for script in SCRIPTS

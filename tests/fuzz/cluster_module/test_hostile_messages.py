@@ -24,6 +24,7 @@ from peer.cluster_node import free_ports
 from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.counter_types import MODULE_ERRORS, SESSION
+from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import ClusterMarkFile
 from aerolog.cluster.module import ConsensusModule
 from aerolog.cluster.protocol import (
@@ -136,7 +137,8 @@ def session(node: Node) -> Iterator[AeronCluster]:
                 egress_stream_id=999,
                 message_timeout=2,
             )
-        except Exception:
+        except ClusterError as error:
+            assert "concurrent session limit" in str(error)
             return None
 
     found: list[AeronCluster] = []

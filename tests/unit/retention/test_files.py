@@ -199,7 +199,7 @@ def test_a_second_run_is_told_who_runs(tmp_path) -> None:
         assert retention_status(tmp_path, NOW_MS).running is not None
     assert retention_status(tmp_path, NOW_MS).running is None
     with run_lock(tmp_path, files, NOW_MS):
-        assert True
+        assert retention_status(tmp_path, NOW_MS).running is not None
 
 
 def test_looking_makes_nothing(tmp_path) -> None:
