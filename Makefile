@@ -38,7 +38,7 @@ test: build $(STAMPS)/demo-data $(STAMPS)/test c-peer ## every suite that CI run
 	$(BIN)/python scripts/suites.py $(ARGS)
 
 test-long: build $(STAMPS)/demo-data $(STAMPS)/test ## what is too long for CI: slow tests, more seeds, more crash rounds
-	AEROLOG_LONG=1 $(BIN)/pytest tests -m slow $(ARGS)
+	$(BIN)/python scripts/suites.py --long $(ARGS)
 
 # The reference's client and driver in C, once into .cache; what test-long adds builds when asked for.
 c-peer: $(STAMPS)/test

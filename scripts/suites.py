@@ -1,12 +1,14 @@
 """Runs the test suites that CI runs, each a pytest call of its own with a time budget.
 
-Usage: suites.py [NAME ...]. At the end stand every test that was skipped, with its reason, the
-suites that were left out for want of a package of the system, and a table. Exit code 1 when a
-suite fails or collects nothing; with CI=true also when one takes longer than its budget or is
-left out. Tests marked slow are left to ``make test-long``.
+Usage: suites.py [NAME ...], or suites.py --long [ARGUMENT ...] for the tests marked slow, with
+further arguments for pytest. At the end stand every test that was skipped, with its reason, a
+table, and one line that says how the whole ended. The exit code is 1 when a suite failed or
+collected nothing, and 3 when all that ran passed but suites or peers were left out. With CI=true
+it is also 1 when a suite takes longer than its budget, or when something was left out.
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +21,9 @@ from xml.etree import ElementTree as ET
 PATIENCE = 1.2  # of a budget: what is over that hangs
 REPORTS = Path("build/reports")
 LEFT_OUT = "left out"
+INCOMPLETE = 3
+PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=8"]
+PEER = re.compile(r"no (C|reference) (peer|agent): ")
 JDK = ("openjdk-17-jdk-headless", "default-jdk-headless")
 
 
@@ -86,6 +91,21 @@ class Outcome:
     verdict: str
     skips: Counter[str] = field(default_factory=Counter)
 
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing failed."""
+        return self.verdict in {"passed", "no tests yet"} or self.is_left_out
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether none of its tests ran."""
+        return self.verdict.startswith(LEFT_OUT)
+
+    @property
+    def without_peer(self) -> int:
+        """How many tests were skipped for want of a peer."""
+        return sum(count for reason, count in self.skips.items() if PEER.search(reason))
+
 
 def has_tests(path: str) -> bool:
     """Whether a folder holds any test module yet."""
@@ -132,8 +152,7 @@ def run(name: str, suite: Suite, *, strict: bool, missing: set[str]) -> Outcome:
     )
     report = REPORTS / f"{name}.xml"
     report.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", "-q", "--durations=8", f"--junitxml={report}", "-m"]
-    command += [f"not slow and {suite.marks}", *paths]
+    command = [*PYTEST, f"--junitxml={report}", "-m", f"not slow and {suite.marks}", *paths]
     if suite.workers > 1:
         command += ["-n", str(suite.workers), "--dist", "loadfile"]
     if suite.in_order:
@@ -152,13 +171,40 @@ def run(name: str, suite: Suite, *, strict: bool, missing: set[str]) -> Outcome:
     return Outcome(name, seconds, budget, verdict, skips(report))
 
 
+def run_long(arguments: list[str]) -> Outcome:
+    """The tests marked slow, of all suites, without a time budget."""
+    report = REPORTS / "long.xml"
+    report.unlink(missing_ok=True)
+    os.environ["AEROLOG_LONG"] = "1"
+    begin = time.monotonic()
+    code = call([*PYTEST, f"--junitxml={report}", "-m", "slow", *(arguments or ["tests"])], None)
+    verdict = "passed" if code == 0 else f"failed ({code})"
+    return Outcome("long", time.monotonic() - begin, 0, verdict, skips(report))
+
+
 def missing_packages() -> set[str]:
     """The packages of the system that tests need and that are not there."""
     command = [Path(__file__).parent / "prerequisites", "--list", "test"]
     return set(subprocess.check_output(command, text=True).split())
 
 
-def tell(outcomes: list[Outcome]) -> None:
+def conclusion(outcomes: list[Outcome]) -> tuple[int, str]:
+    """The exit code of the whole, and the line that says how it ended."""
+    strict = os.environ.get("CI") == "true"
+    bad = [outcome.name for outcome in outcomes if not outcome.is_good]
+    gone = [outcome.name for outcome in outcomes if outcome.is_left_out]
+    without_peer = sum(outcome.without_peer for outcome in outcomes)
+    missing = [f"suites left out: {', '.join(gone)}"] if gone else []
+    missing += [f"{without_peer} tests skipped for want of a peer"] if without_peer else []
+    if bad:
+        return 1, "; ".join([f"FAILED: {', '.join(bad)}", *missing])
+    if missing:
+        return 1 if strict else INCOMPLETE, f"INCOMPLETE: {'; '.join(missing)}"
+    skipped = sum(outcome.skips.total() for outcome in outcomes)
+    return 0, f"complete: all suites passed, {skipped} tests skipped"
+
+
+def show(outcomes: list[Outcome]) -> None:
     """Prints what was skipped, and a table."""
     skipped = Counter[str]()
     for outcome in outcomes:
@@ -177,6 +223,8 @@ def tell(outcomes: list[Outcome]) -> None:
 
 def main() -> int:
     """Runs the named suites, or all, and prints what became of them."""
+    if sys.argv[1:2] == ["--long"]:
+        return finish([run_long(sys.argv[2:])])
     names = sys.argv[1:] or list(SUITES)
     unknown = [name for name in names if name not in SUITES]
     if unknown:
@@ -184,13 +232,15 @@ def main() -> int:
         return 2
     strict = os.environ.get("CI") == "true"
     missing = missing_packages()
-    outcomes = [run(name, SUITES[name], strict=strict, missing=missing) for name in names]
-    tell(outcomes)
-    left_out = sum(outcome.verdict.startswith(LEFT_OUT) for outcome in outcomes)
-    good = sum(outcome.verdict in {"passed", "no tests yet"} for outcome in outcomes)
-    if left_out:
-        print(f"\n{left_out} of {len(outcomes)} suites were left out, nothing is known of them")
-    return 0 if good + (0 if strict else left_out) == len(outcomes) else 1
+    return finish([run(name, SUITES[name], strict=strict, missing=missing) for name in names])
+
+
+def finish(outcomes: list[Outcome]) -> int:
+    """Prints what became of the suites; returns the exit code."""
+    show(outcomes)
+    code, line = conclusion(outcomes)
+    print(f"\n{line}")
+    return code
 
 
 if __name__ == "__main__":

@@ -53,23 +53,57 @@ def suites(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
 
 def test_each_skip_is_told_with_its_reason(suites, capsys):
     assert suites.main() == 0
-    told = capsys.readouterr().out.split("\nskipped: ")[1]
+    said = capsys.readouterr().out
+    assert said.endswith("\ncomplete: all suites passed, 8 tests skipped\n"), said[-300:]
+    told = said.split("\nskipped: ")[1]
     assert told.splitlines()[0] == "8 tests"
     assert told.count("test_some: no such machine") == 1
     assert "     6  " in told
     assert "     2  " in told
     assert "test_some: never" in told
-    assert told.count("passed") == 2
+    assert told.count("  passed\n") == 2
 
 
-@pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
+@pytest.mark.parametrize(("ci", "code"), [("", 3), ("true", 1)])
 def test_a_suite_without_what_it_needs_is_left_out(suites, capsys, monkeypatch, ci, code):
     monkeypatch.setenv("CI", ci)
     monkeypatch.setattr(suites, "missing_packages", lambda: {"maven", "fish"})
     assert suites.main() == code
     told = capsys.readouterr().out
     assert "left out, it needs maven\n" in told
-    assert told.endswith("\n1 of 2 suites were left out, nothing is known of them\n")
+    assert told.endswith("\nINCOMPLETE: suites left out: second\n")
+
+
+@pytest.mark.parametrize(("ci", "code"), [("", 3), ("true", 1)])
+@pytest.mark.parametrize("peer", ["no C peer: cargo not found", "no reference peer: no java"])
+def test_tests_without_their_peer_make_the_run_incomplete(
+    suites, capsys, monkeypatch, ci, code, peer
+):
+    monkeypatch.setenv("CI", ci)
+    (path,) = suites.SUITES["first"].paths
+    Path(path, "test_some.py").write_text(TESTS.format(seconds=0).replace("no such machine", peer))
+    assert suites.main() == code
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "INCOMPLETE: 6 tests skipped for want of a peer"
+
+
+def test_a_failure_is_in_the_last_line_beside_what_was_left_out(suites, capsys, monkeypatch):
+    monkeypatch.setattr(suites, "missing_packages", lambda: {"maven"})
+    (path,) = suites.SUITES["first"].paths
+    Path(path, "test_some.py").write_text("def test_fails():\n    assert False\n")
+    assert suites.main() == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "FAILED: first; suites left out: second"
+
+
+def test_the_long_run_says_how_it_ended_too(suites, capsys, monkeypatch):
+    (path,) = suites.SUITES["first"].paths
+    Path(path, "test_some.py").write_text(
+        "import pytest\n@pytest.mark.slow\ndef test_waits():\n    pytest.skip('no C peer: x')\n"
+    )
+    monkeypatch.setattr(sys, "argv", ["suites.py", "--long", path])
+    assert suites.main() == 3
+    assert "1 tests skipped for want of a peer" in capsys.readouterr().out.splitlines()[-1]
 
 
 @pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
