@@ -9,7 +9,6 @@ import contextlib
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.client.added_stream import added
 from aerolog.archive.client.client_session import ControlSession
 from aerolog.archive.client.control_stream import ControlStream
 from aerolog.archive.client.session_connection import (
@@ -28,6 +27,7 @@ from aerolog.archive.protocol import (
     ControlResponseCode,
     KeepAliveRequest,
 )
+from aerolog.transport.client.added_stream import added
 from aerolog.transport.errors import AerologError, ArchiveError
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from aerolog.archive.client.added_stream import added
 from aerolog.archive.client.connection import ArchiveConnection
 from aerolog.archive.client.request import ask_position
 from aerolog.archive.client.session_connection import connected
+from aerolog.transport.client.added_stream import added
 from aerolog.transport.errors import AerologError, ResourceClosedError
 from aerolog.transport.time_units import NS_PER_S
 

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from aerolog._version import __version__
-from aerolog.archive.client.added_stream import added
+from aerolog.transport.client.added_stream import added
 from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:

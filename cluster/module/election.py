@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.client.added_stream import added
 from aerolog.archive.client.recording_position import find_by_session
 from aerolog.archive.protocol import SourceLocation
 from aerolog.cluster.counter_types import ElectionState, ModuleState, Role
@@ -27,6 +26,7 @@ from aerolog.cluster.protocol import (
     ClusterActionRequest,
     JoinLog,
 )
+from aerolog.transport.client.added_stream import added
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.client.added_stream import added
 from aerolog.archive.service.conductor.conductor_agent import sharpen_timer
 from aerolog.cluster.counter_types import ElectionState, ModuleState, NodeToggle, Toggle
 from aerolog.cluster.errors import ClusterError
@@ -51,6 +50,7 @@ from aerolog.cluster.protocol import (
     SnapshotMark,
     SnapshotMarker,
 )
+from aerolog.transport.client.added_stream import added
 from aerolog.transport.client.message import Action
 from aerolog.transport.errors import AerologError, MessageFormatError, MessageTooLargeError
 from aerolog.transport.time_units import NS_PER_MS, NS_PER_S

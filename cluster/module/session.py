@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from aerolog.archive.client.added_stream import give_up
 from aerolog.cluster.module.log_publisher import offer_soon
 from aerolog.cluster.protocol import (
     NULL_VALUE,
@@ -18,6 +17,7 @@ from aerolog.cluster.protocol import (
     NewLeaderEvent,
     SessionEvent,
 )
+from aerolog.transport.client.added_stream import give_up
 
 if TYPE_CHECKING:
     from aerolog.cluster.protocol import Message

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.client.added_stream import added
 from aerolog.archive.client.recording_position import find_by_session
 from aerolog.archive.protocol import SourceLocation
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.protocol import SCHEMA, SnapshotMark, SnapshotMarker
+from aerolog.transport.client.added_stream import added
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.uri import ChannelUri
 

@@ -211,7 +211,7 @@ class AsyncResponseClient:
 
     def __init__(self, client: ResponseClient) -> None:
         self.client = client
-        self._waiting: dict[int, bytes] = {}
+        self._awaited: dict[int, bytes | None] = {}  # responses by request, None until they come
         self._turn = asyncio.Lock()
 
     async def wait_connected(self, timeout: float | None = None) -> Self:
@@ -228,11 +228,19 @@ class AsyncResponseClient:
         )
         return self
 
+    @property
+    def awaited(self) -> int:
+        """How many requests wait for their response."""
+        return len(self._awaited)
+
     async def request(self, data: Buffer, *, timeout: float | None = 10.0) -> bytes:
         """Send a request and wait for its response.
 
         Raises:
             AeronTimeoutError: if no response arrived in time.
+            NotConnectedError: if there is no server, or it went away before its response came.
+            BackPressuredError: if the server made no room for the request in time.
+            ResourceClosedError: if the client was closed.
         """
         if self.client.correlated:
             return await self._exchange(data, timeout)
@@ -240,21 +248,29 @@ class AsyncResponseClient:
             return await self._exchange(data, timeout)
 
     async def _exchange(self, data: Buffer, timeout: float | None) -> bytes:
-        deadline = Deadline(timeout, self.client.subscription.conductor.options.clock)
+        client = self.client
+        deadline = Deadline(timeout, client.subscription.conductor.options.clock)
         backoff = _AsyncBackoff()
-        wanted: int | None = None
-        while not self.client.subscription.closed:
-            if wanted is None:
-                wanted = self.client.try_request(data)
-            response = self.client.poll_response()
-            if response is not None:
-                self._waiting[response[0]] = response[1]
-            if wanted is not None and wanted in self._waiting:
-                return self._waiting.pop(wanted)
+        while (wanted := client.try_request(data)) is None:
             if deadline.is_over:
-                raise AeronTimeoutError(f"no response within {timeout} s")
-            await backoff.wait(0 if response is None else 1)
-        raise ResourceClosedError("the response client is closed")
+                client.raise_unsent(deadline)
+            await backoff.wait(0)
+        self._awaited[wanted] = None
+        try:
+            while True:
+                response = client.poll_response()
+                if response is not None and response[0] in self._awaited:
+                    self._awaited[response[0]] = response[1]
+                if (answer := self._awaited[wanted]) is not None:
+                    return answer
+                if response is None:
+                    client.check_awaited(deadline)
+                await backoff.wait(0 if response is None else 1)
+        except BaseException:
+            client.give_up()
+            raise
+        finally:
+            del self._awaited[wanted]
 
     def close(self) -> None:
         """Disconnect from the server without waiting."""

@@ -10,26 +10,30 @@ from __future__ import annotations
 import struct
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from aerolog.transport.client.added_stream import added
 from aerolog.transport.client.backoff import Backoff, waiter
 from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import (
     AeronTimeoutError,
     BackPressuredError,
     NotConnectedError,
+    PublicationError,
+    RegistrationError,
     ResourceClosedError,
 )
 from aerolog.transport.resource import Resource
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.image import Image
     from aerolog.transport.client.publication import ExclusivePublication, Publication
     from aerolog.transport.client.registration import RegistrationFuture
+    from aerolog.transport.client.subscription import Subscription
 
 _ID = struct.Struct("<q")
 _RESPONSE = {"control-mode": "response"}
@@ -43,18 +47,29 @@ def _with(channel: str | ChannelUri, **parameters: str) -> str:
 
 
 class ResponseSession:
-    """One client of a server: the image of its requests and the publication for its responses."""
+    """One client of a server: the image of its requests and the publication for its responses.
+
+    Attributes:
+        image: the client's requests.
+        is_behind: whether the client missed the last response because it made no room for it.
+        refusal: why the driver refused the publication, for example because the client has left.
+    """
 
     def __init__(self, image: Image, future: RegistrationFuture[Publication]) -> None:
         self.image = image
+        self.is_behind = False
+        self.refusal: RegistrationError | None = None
         self._future = future
         self._publication: Publication | None = None
 
     @property
     def publication(self) -> Publication | None:
         """The publication for responses, None until the driver has set it up."""
-        if self._publication is None and self._future.done():
-            self._publication = self._future.result(0)
+        if self._publication is None and self.refusal is None and self._future.done():
+            try:
+                self._publication = self._future.result(0)
+            except RegistrationError as error:
+                self.refusal = error
         return self._publication
 
     @property
@@ -96,7 +111,12 @@ class ResponseServer(Resource):
         handler: called with the session and the request's bytes; bytes that it returns are sent
             back, with None it answers later by ``session.send``.
         correlated: requests begin with an eight-byte id, which goes in front of the response.
-        send_timeout: seconds that a response may wait for room.
+        send_timeout: seconds that a response may wait for room, while other clients wait too. A
+            client that makes no room misses the response, and is not waited for again until it
+            has taken one.
+
+    Attributes:
+        missed: how many responses were not sent, because their client was gone or made no room.
     """
 
     def __init__(
@@ -107,8 +127,9 @@ class ResponseServer(Resource):
         response: tuple[str, int],
         handler: Callable[[ResponseSession, bytes], bytes | None],
         correlated: bool = False,
-        send_timeout: float = 10.0,
+        send_timeout: float = 1.0,
     ) -> None:
+        self.missed = 0
         self.sessions: dict[int, ResponseSession] = {}
         self._aeron = aeron
         self._response = response
@@ -161,8 +182,18 @@ class ResponseServer(Resource):
         split = _ID.size if self._correlated else 0
         head, body = request[:split], request[split:]
         answer = self._handler(session, body)
-        if answer is not None:
-            session.send(head + bytes(answer), timeout=self._send_timeout)
+        if answer is None:
+            return
+        try:
+            session.send(
+                head + bytes(answer), timeout=0.0 if session.is_behind else self._send_timeout
+            )
+            session.is_behind = False
+        except BackPressuredError:
+            self.missed += 1
+            session.is_behind = True
+        except PublicationError:  # the client has left
+            self.missed += 1
 
     def run(self, *, idle: Callable[[int], object] | str | None = None) -> None:
         """Poll until ``stop`` is called or the subscription is closed."""
@@ -189,6 +220,11 @@ class ResponseServer(Resource):
 class ResponseClient(Resource):
     """Sends requests and takes the responses; used by one thread at a time.
 
+    A client whose server went away and came back opens new streams, because the driver ties the
+    old ones to the server that is gone. So does an uncorrelated client whose request was given up
+    (by a timeout, a cancel, or an exception): a late response comes to the old stream, where it
+    cannot be taken for the answer to another request.
+
     Args:
         aeron: the client to use.
         request: channel and stream of the server.
@@ -198,6 +234,10 @@ class ResponseClient(Resource):
 
     Raises:
         RegistrationError: the driver refused a channel.
+
+    Attributes:
+        subscription: takes the responses; another one after streams were opened again.
+        publication: sends the requests; another one after streams were opened again.
     """
 
     def __init__(
@@ -210,16 +250,91 @@ class ResponseClient(Resource):
     ) -> None:
         self._aeron = aeron
         self.correlated = correlated
+        self._request = request
+        self._response = response
         self._next_id = 0
-        self.subscription = aeron.add_subscription(_with(response[0], **_RESPONSE), response[1])
-        channel = _with(request[0], response_correlation_id=str(self.subscription.registration_id))
+        self._closed = False
+        self._was_connected = False
+        self._opening: Generator[int, None, None] | None = None
+        self.subscription = aeron.add_subscription(*self._response_stream())
         self.publication: ExclusivePublication
-        self.publication = aeron.add_exclusive_publication(channel, request[1])
+        try:
+            self.publication = aeron.add_exclusive_publication(
+                *self._request_stream(self.subscription)
+            )
+        except BaseException:
+            self.subscription.close()
+            raise
+
+    def _response_stream(self) -> tuple[str, int]:
+        return _with(self._response[0], **_RESPONSE), self._response[1]
+
+    def _request_stream(self, subscription: Subscription) -> tuple[str, int]:
+        correlation = str(subscription.registration_id)
+        return _with(self._request[0], response_correlation_id=correlation), self._request[1]
+
+    def _open(self) -> Generator[int, None, None]:
+        """Close the streams, and open new ones."""
+        self.publication.revoke()
+        self.subscription.close()
+        self._was_connected = False
+        subscription = yield from added(
+            self._aeron.add_subscription_async(*self._response_stream())
+        )
+        try:
+            self.publication = yield from added(
+                self._aeron.add_exclusive_publication_async(*self._request_stream(subscription))
+            )
+        except BaseException:
+            subscription.close()
+            raise
+        self.subscription = subscription
+
+    def _tend(self) -> bool:
+        """Open new streams where they are due; returns whether there are streams to use.
+
+        Raises:
+            ResourceClosedError: the client was closed.
+            RegistrationError: the driver refused a channel.
+        """
+        if self._closed or self._aeron.closed:
+            self._aeron.conductor.raise_close_reason()
+            raise ResourceClosedError("the response client is closed")
+        if self._opening is None:
+            if self.server_has_gone:
+                self._opening = self._open()
+            else:
+                self._was_connected = self._was_connected or self.subscription.is_connected
+                return True
+        try:
+            next(self._opening)
+        except StopIteration:
+            self._opening = None
+            return True
+        except BaseException:
+            self._opening = self._open()  # the next call tries again
+            raise
+        return False
+
+    @property
+    def server_has_gone(self) -> bool:
+        """Whether the server that was connected is gone, so that nothing can come from it."""
+        return self._opening is not None or (
+            self._was_connected and not self.subscription.is_connected
+        )
+
+    def give_up(self) -> None:
+        """Give up a request whose response was not awaited to the end."""
+        if not self.correlated and not self._closed and self._opening is None:
+            self._opening = self._open()
 
     @property
     def is_connected(self) -> bool:
-        """Whether requests reach the server and responses would come back."""
-        return self.publication.is_connected and self.subscription.is_connected
+        """Whether requests reach the server and responses would come back.
+
+        It also goes on with the opening of new streams, so that a program may wait for it.
+        """
+        return self._tend() and self.publication.is_connected and self.subscription.is_connected
 
     def wait_connected(self, timeout: float | None = None) -> Self:
         """Wait for the server.
@@ -228,23 +343,37 @@ class ResponseClient(Resource):
             AeronTimeoutError: it was not there in time.
         """
         deadline = Deadline(timeout, self._aeron.conductor.options.clock)
-        self.publication.wait_connected(timeout)
-        self.subscription.wait_connected(deadline.rest)
+        wait = Backoff(self._aeron.conductor)
+        while not self.is_connected:
+            if deadline.is_over:
+                raise AeronTimeoutError(f"no server at {self._request[0]} within {timeout} s")
+            wait(0)
+        self._was_connected = True
         return self
 
     def send_request(self, data: Any, *, timeout: float | None = 10.0) -> int:
         """Send a request without waiting for its response; returns its id (0 when uncorrelated).
 
         Raises:
+            NotConnectedError: there was no server in that time.
             BackPressuredError: the server made no room in time.
         """
         deadline = Deadline(timeout, self._aeron.conductor.options.clock)
         wait = Backoff(self._aeron.conductor)
         while (request_id := self.try_request(data)) is None:
             if deadline.is_over:
-                raise BackPressuredError(f"no room for a request within {timeout} s")
+                self.raise_unsent(deadline)
             wait(0)
         return request_id
+
+    def raise_unsent(self, deadline: Deadline) -> NoReturn:
+        """Raise the reason why a request could not be sent until a deadline."""
+        if not self.publication.is_connected:
+            raise NotConnectedError(
+                f"no server at {self._request[0]} within {deadline.seconds} s: the request was"
+                " not sent"
+            )
+        raise BackPressuredError(f"no room for a request within {deadline.seconds} s")
 
     def try_request(self, data: Any) -> int | None:
         """Send a request as ``send_request``, without waiting: None when there is no room.
@@ -252,19 +381,22 @@ class ResponseClient(Resource):
         Raises:
             ResourceClosedError: the client was closed.
         """
+        if not self._tend():
+            return None
         parts = [_ID.pack(self._next_id + 1), data] if self.correlated else [data]
         if self.publication.offer_parts(parts) < 0:
-            if self.publication.closed:
-                raise ResourceClosedError("the response client is closed")
             return None
         self._next_id += 1
         return self._next_id if self.correlated else 0
 
     def poll_response(self) -> tuple[int, bytes] | None:
         """The next response, with the id of its request (0 when uncorrelated), if one is there."""
+        if self._opening is not None:
+            return None
         found = self.subscription.poll_messages(1)
         if not found:
             return None
+        self._was_connected = True
         data = found[0].data
         if not self.correlated:
             return 0, data
@@ -272,27 +404,54 @@ class ResponseClient(Resource):
             return None
         return int(_ID.unpack_from(data)[0]), data[_ID.size :]
 
+    def check_awaited(self, deadline: Deadline) -> None:
+        """Check that the response to a request may still come.
+
+        Raises:
+            AeronTimeoutError: the time is over.
+            NotConnectedError: the server is gone.
+            ResourceClosedError: the client was closed.
+        """
+        if self._closed or self.subscription.closed:
+            self._aeron.conductor.raise_close_reason()
+            raise ResourceClosedError("the response client is closed")
+        if self.server_has_gone:
+            raise NotConnectedError(
+                "the server has gone before its response came: whether it has carried out the"
+                " request is not known, and the next request waits for it to come back"
+            )
+        if deadline.is_over:
+            raise AeronTimeoutError(f"no response within {deadline.seconds} s")
+
     def request(self, data: Any, *, timeout: float | None = 10.0) -> bytes:
         """Send a request and wait for its response.
 
         Raises:
             AeronTimeoutError: no response in time.
+            NotConnectedError: the server went away before its response came.
             ResourceClosedError: the client was closed.
         """
         deadline = Deadline(timeout, self._aeron.conductor.options.clock)
         wanted = self.send_request(data, timeout=timeout)
         wait = Backoff(self._aeron.conductor)
-        while not self.subscription.closed:
-            response = self.poll_response()
-            if response is not None and response[0] == wanted:
-                return response[1]
-            if deadline.is_over:
-                raise AeronTimeoutError(f"no response within {timeout} s")
-            wait(0 if response is None else 1)
-        raise ResourceClosedError("the response client is closed")
+        try:
+            while True:
+                response = self.poll_response()
+                if response is not None and response[0] == wanted:
+                    return response[1]
+                if response is None:
+                    self.check_awaited(deadline)
+                wait(0 if response is None else 1)
+        except BaseException:
+            self.give_up()
+            raise
 
     def close(self) -> None:
         """End the session with the server at once."""
+        self._closed = True
+        if self._opening is not None:
+            self._opening.close()
+            self._opening = None
         self.publication.revoke()
         self.subscription.close()
 

@@ -12,9 +12,13 @@ class Deadline:
     Args:
         seconds: from now to the deadline; None or infinity waits for ever.
         clock: tells the time; the machine's by default.
+
+    Attributes:
+        seconds: from the start to the deadline.
     """
 
     def __init__(self, seconds: float | None, clock: Clock | None = None) -> None:
+        self.seconds = seconds
         self._clock = clock or SystemClock()
         self._length_ns = None if seconds is None else seconds * NS_PER_S
         self.restart()

@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.client import request
-from aerolog.archive.client.added_stream import give_up
 from aerolog.archive.client.options import REPLAY_STREAM_ID
 from aerolog.archive.client.replay.persistent_options import PersistentSubscriptionState as State
 from aerolog.archive.protocol import NULL_VALUE, REPLAY_ALL_AND_FOLLOW, REPLAY_ALL_AND_STOP
 from aerolog.transport.client import ChannelStatus
+from aerolog.transport.client.added_stream import give_up
 from aerolog.transport.errors import AerologError, AeronTimeoutError
 from aerolog.transport.resource import Resource
 from aerolog.transport.uri import ChannelUri

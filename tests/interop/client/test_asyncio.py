@@ -194,3 +194,42 @@ async def test_requests_are_awaited_side_by_side(client, stream_id):
         server.stop()
         thread.join(60)
         server.close()
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+async def test_a_request_that_was_cancelled_leaves_nothing_behind(client, stream_id, correlated):
+    channels = {
+        "request": ("aeron:ipc", stream_id),
+        "response": ("aeron:ipc", stream_id + 70_000),
+        "correlated": correlated,
+    }
+    asked, released = threading.Event(), threading.Event()
+
+    def handler(_session, data):
+        if data == b"slow":
+            asked.set()
+            assert released.wait(60)
+        return b"answer to " + data
+
+    server = ResponseServer(client.aeron, **channels, handler=handler)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        asker = AsyncResponseClient(ResponseClient(client.aeron, **channels))
+        await asker.wait_connected(30)
+        slow = asyncio.ensure_future(asker.request(b"slow", timeout=60))
+        assert await asyncio.to_thread(asked.wait, 30)
+        slow.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await slow
+        released.set()
+        for number in range(5):
+            question = b"%d" % number
+            assert await asker.request(question, timeout=30) == b"answer to " + question
+        assert asker.awaited == 0
+        asker.close()
+    finally:
+        released.set()
+        server.stop()
+        thread.join(60)
+        server.close()

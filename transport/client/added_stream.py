@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
     from concurrent.futures import Future
-
-    from aerolog.archive.client.caller import Steps
 
 T = TypeVar("T")
 
 
-def added(adding: Future[T], tend: Callable[[], int] = lambda: 0) -> Steps[T]:
+def added(adding: Future[T], tend: Callable[[], int] = lambda: 0) -> Generator[int, None, T]:
     """Wait for what the driver was asked for, and take it back if the wait is given up.
 
     Args:
