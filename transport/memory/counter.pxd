@@ -1,8 +1,9 @@
-"""One counter of one registration, for native code that keeps its address (spec cnc-and-commands 5).
+"""One counter of one registration, for native code that keeps its address.
 
 A driver frees a counter when its owner leaves or falls silent, and gives its id to another
 registration later. Whoever keeps the address of a counter that another process may free therefore
-asks `counter_is_live`: after it has read the value and before it uses it, and before it writes.
+asks `counter_is_live`: after it has read the value and before it uses it, and before it writes
+(spec cnc-and-commands 5).
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
