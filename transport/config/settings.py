@@ -70,6 +70,7 @@ class Settings:
         """
         self.table = tuple(table)
         self.warnings: list[str] = []
+        self.adjusted: list[str] = []
         self._values: dict[str, Any] = {}
         self._sources: dict[str, str] = {}
         given = _by_property(self.table, keywords or {})
@@ -88,8 +89,8 @@ class Settings:
                 self._values[prop.name] = prop.default
         self.strict = self._strictness(layers)
         self.unknown = tuple(unknown_names(layers, self.table))
-        if self.strict and self.unknown:
-            raise ConfigurationError(self.unknown[0])
+        if self.strict and (problems := [*self.unknown, *self.adjusted]):
+            raise ConfigurationError(problems[0])
 
     def __getitem__(self, prop: Property[T]) -> T:
         return cast("T", self._values[prop.name])
@@ -140,7 +141,7 @@ class Settings:
         limit = _violated_limit(prop, value)
         if limit is None:
             return value
-        self.warnings.append(
+        self.adjusted.append(
             f"{prop.name}={format_value(prop, value)} is out of range ({source}); "
             f"using {format_value(prop, limit)}"
         )

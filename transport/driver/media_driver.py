@@ -113,6 +113,8 @@ class MediaDriver(Resource):
         with ExitStack() as undo:
             self._events = driver_events(settings, self._clock)
             undo.callback(self._events.close)
+            for line in settings.adjusted:
+                self._events.text(line)
             undo.callback(self._delete_directory_if_configured)
             self._context = self._create(
                 termination_validator or _configured_validator(settings),

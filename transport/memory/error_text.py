@@ -8,17 +8,14 @@ from __future__ import annotations
 import re
 import traceback
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from aerolog.transport.errors import AerologError
+from aerolog.transport.memory.reference_exceptions import exception_line, qualified_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     from aerolog.transport.memory.error_log import ErrorObservation
-
-# The text of an error may be that of the reference, which may begin with the class.
-_HAS_CATEGORY: Final = re.compile(r"([\w.]+ : )?(WARN|ERROR|FATAL) - ")
 
 
 def format_time(epoch_ms: int) -> str:
@@ -50,7 +47,7 @@ def format_exception(error: BaseException) -> str:
     lines = []
     for link, exception in enumerate(_chain(error)):
         lead = "Caused by: " if link else ""
-        lines.append(f"{lead}{_class_name(exception)}: {_with_category(exception)}\n")
+        lines.append(f"{lead}{exception_line(exception)}\n")
         for frame in reversed(traceback.extract_tb(exception.__traceback__)):
             place = frame.filename.rpartition("/")[2]
             lines.append(f"\tat {frame.name}({place}:{frame.lineno})\n")
@@ -65,7 +62,7 @@ def exception_identity(error: BaseException) -> Hashable:
     """
     return tuple(
         (
-            _class_name(exception),
+            qualified_name(exception),
             _told_apart_by(exception),
             tuple(
                 (frame.f_code.co_filename, frame.f_code.co_name, line)
@@ -80,21 +77,6 @@ def _told_apart_by(exception: BaseException) -> object:
     if isinstance(exception, OSError) and exception.errno is not None:
         return exception.errno
     return str(exception)
-
-
-def _with_category(error: BaseException) -> str:
-    """Return the message of an exception, after the category if it is one of this package's.
-
-    The reference's exceptions have categories, by which tools filter, and Java's own have none.
-    """
-    text = str(error)
-    if not isinstance(error, AerologError) or _HAS_CATEGORY.match(text):
-        return text
-    return f"{error.category.name} - {text}"
-
-
-def _class_name(error: BaseException) -> str:
-    return f"{type(error).__module__}.{type(error).__qualname__}"
 
 
 def _chain(error: BaseException) -> list[BaseException]:

@@ -25,14 +25,25 @@ def check_keys(channel: str, *, strict: bool, write: Callable[[str], object]) ->
     Raises:
         ChannelUriError: if a parameter is unknown and ``strict`` is set.
     """
-    for key in _unknown_keys(channel):
-        if strict:
-            raise ChannelUriError(_line(key, channel))
+    if strict:
+        refuse_unknown_keys(channel)
+    for key in unknown_keys(channel):
         if tell_once(f"channel parameter {key}"):
             write(_line(key, channel))
 
 
-def _unknown_keys(channel: str) -> Iterator[str]:
+def refuse_unknown_keys(channel: str) -> None:
+    """Refuse a channel that has an unknown parameter.
+
+    Raises:
+        ChannelUriError: it has.
+    """
+    for key in unknown_keys(channel):
+        raise ChannelUriError(_line(key, channel))
+
+
+def unknown_keys(channel: str) -> Iterator[str]:
+    """Yield the unknown parameters of a channel, which may be malformed or cut short."""
     _, _, params = channel.partition("?")
     for param in params.split("|"):
         key, equals, _ = param.partition("=")
@@ -40,8 +51,13 @@ def _unknown_keys(channel: str) -> Iterator[str]:
             yield key
 
 
+def nearest_key(key: str) -> str | None:
+    """Return the known parameter that is most like another one, or None if none is."""
+    return nearest(key[:_SHOWN_LENGTH], BY_KEY)
+
+
 def _line(key: str, channel: str) -> str:
-    near = suggestion(nearest(key[:_SHOWN_LENGTH], BY_KEY))
+    near = suggestion(nearest_key(key))
     return f"unknown channel parameter {_shown(key)}{near} (channel {_shown(channel)})"
 
 

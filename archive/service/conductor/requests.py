@@ -22,10 +22,9 @@ from aerolog.archive.service.conductor.listings import (
 )
 from aerolog.archive.service.conductor.time_requests import TimeRequests, is_question
 from aerolog.archive.service.replayer.replays import ReplayOrder
-from aerolog.transport.config.known_names import warn_on_stderr
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ChannelUriError
 from aerolog.transport.uri import ChannelUri
-from aerolog.transport.uri.known_keys import check_keys
+from aerolog.transport.uri.known_keys import refuse_unknown_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -110,9 +109,9 @@ class RequestHandlers:
         handler = self._handlers.get(type(request))
         if handler is None:
             return None
-        strict = self._context.config.settings.strict
-        for channel in request_channels(request):
-            check_keys(channel, strict=strict, write=warn_on_stderr)
+        if self._context.config.settings.strict:
+            for channel in request_channels(request):
+                refuse_unknown_keys(channel)
         return handler(control, request)
 
     # -- the session ------------------------------------------------------------------------------

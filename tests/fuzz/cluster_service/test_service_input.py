@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SETTINGS = ("-Daeron.threading.mode=SHARED", "-Daeron.ipc.term.buffer.length=64k")
-TYPED = ("aerolog.transport.errors.MessageFormatError", "aerolog.cluster.errors.ClusterError")
+TYPED = ("io.aeron.exceptions.AeronException", "io.aeron.cluster.client.ClusterException")
 #: What a container obeys when it is whole, because it cannot tell a forged one.
 OBEYED = (
     JoinLog,

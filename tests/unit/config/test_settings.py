@@ -190,14 +190,17 @@ def test_malformed_variables_give_the_default_with_a_warning_as_in_c(
         ("AERON_TEST_LIMIT", "-3", LIMIT, 1),
     ],
 )
-def test_variables_out_of_range_give_the_nearest_value_with_a_warning_as_in_c(
+def test_variables_out_of_range_give_the_nearest_value_without_a_warning_as_in_c(
     variable: str, text: str, prop: Any, value: int
 ) -> None:
     found = settings(environ={variable: text})
 
     assert found[prop] == value
-    (warning,) = found.warnings
-    assert warning.startswith(f"{prop.name}={text} is out of range (environment {variable}); using")
+    assert found.warnings == []
+    (line,) = found.adjusted
+    assert line.startswith(f"{prop.name}={text} is out of range (environment {variable}); using")
+    with pytest.raises(ConfigurationError, match="is out of range"):
+        settings("-Daerolog.strict=true", environ={variable: text})
 
 
 def test_an_unknown_class_is_refused_from_the_environment_too() -> None:

@@ -550,6 +550,11 @@ EXAMPLES: list[tuple[str, Severity, Case]] = [
             )
         ),
     ),
+    (
+        "channel-parameter-unknown",
+        NOTICE,
+        case(driver(streams=[replace(ipc_stream(0, 0), channel="aeron:ipc?alais=x")])),
+    ),
     # Rooms of fixed length.
     ("counters-nearly-full", WARNING, case(driver(max_counters=50))),
     ("counters-nearly-full", CRITICAL, case(driver(max_counters=46))),

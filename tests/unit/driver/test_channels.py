@@ -150,15 +150,20 @@ def test_session_ids_are_neither_reserved_nor_in_use(start):
     assert all(session >= -3 for session in given)
 
 
-def test_an_unknown_parameter_is_warned_of_once_and_has_no_effect(bench, capsys):
-    for channel in ("aeron:ipc?alaias=a", "aeron:ipc?alaias=b"):
+def test_an_unknown_parameter_has_no_effect_and_is_an_event_once(start, capsys, tmp_path):
+    log = tmp_path / "events.log"
+    bench = start(event_log="TEXT_DATA", event_log_filename=str(log))
+    for channel in ("aeron:ipc?alaais=a", "aeron:ipc?alaais=b"):
         bench.publication(channel)
         bench.subscription(channel)
+    bench.driver.close()
 
-    assert capsys.readouterr().err == (
-        "WARNING: unknown channel parameter alaias; did you mean alias? "
-        "(channel aeron:ipc?alaias=a)\n"
+    events = [line for line in log.read_text().splitlines() if "TEXT_DATA" in line]
+    assert len(events) == 1
+    assert events[0].endswith(
+        "unknown channel parameter alaais; did you mean alias? (channel aeron:ipc?alaais=a)"
     )
+    assert capsys.readouterr().err == ""
     assert bench.errors() == []
 
 

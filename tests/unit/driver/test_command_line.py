@@ -117,7 +117,7 @@ def test_a_signal_ends_a_driver_that_the_main_thread_turns(run, number):
 
 
 def test_settings_that_the_c_driver_takes_are_taken(run):
-    """It takes the nearest value in range, and warns of none of these."""
+    """It takes the nearest value in range, and says nothing of it on stderr, as C's does."""
     process = run(
         env={
             **os.environ,
@@ -130,11 +130,7 @@ def test_settings_that_the_c_driver_takes_are_taken(run):
     process.ready()
     assert process.cnc().header.lengths.counter_values == 1 << 20
     code, out, err = process.stop()
-    assert (code, out) == (0, "")
-    counters, nak = err.splitlines()
-    assert counters.startswith("WARNING: aeron.counters.buffer.length=100k is out of range")
-    assert counters.endswith("(environment AERON_COUNTERS_BUFFER_LENGTH); using 1m")
-    assert nak.startswith("WARNING: aeron.nak.unicast.delay=0ns is out of range")
+    assert (code, out, err) == (0, "", "")
 
 
 def test_it_starts_with_an_empty_environment_and_by_absolute_path(run, tmp_path):
@@ -305,8 +301,7 @@ def test_unknown_names_are_warned_of_once_and_have_no_effect(run):
     process = run("-Daeron.term.bufer.length=64k", env={**os.environ, "AERON_DRIVER_TIMOUT": "1"})
     process.ready()
     with Aeron(process.directory) as client:
-        for _ in range(2):
-            client.add_subscription("aeron:ipc?alais=x", 1001)
+        client.add_subscription("aeron:ipc?alais=x", 1001)
     code, _, err = process.stop()
     assert code == 0
     assert err.splitlines() == [
@@ -320,7 +315,6 @@ def test_unknown_names_are_warned_of_once_and_have_no_effect(run):
                 "property aeron.term.bufer.length; did you mean aeron.term.buffer.length?"
                 " (-Daeron.term.bufer.length)"
             ),
-            "channel parameter alais; did you mean alias? (channel aeron:ipc?alais=x)",
         )
     ]
 

@@ -9,8 +9,14 @@ import pytest
 
 from aerolog.archive.service.reporter import ArchiveEvent
 from aerolog.transport.errors import (
+    AerologError,
+    ArchiveError,
+    ChannelUriError,
     ConfigurationError,
+    ControlProtocolError,
+    CountersFullError,
     DriverTimeoutError,
+    ErrorCode,
     FileFormatError,
     StorageSpaceError,
 )
@@ -129,17 +135,29 @@ def test_the_cause_of_an_exception_belongs_to_it(log):
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (ConfigurationError("a"), "aerolog.transport.errors.ConfigurationError: ERROR - a"),
-        (DriverTimeoutError("a"), "aerolog.transport.errors.DriverTimeoutError: FATAL - a"),
-        (DriverTimeoutError("FATAL - a"), "aerolog.transport.errors.DriverTimeoutError: FATAL - a"),
+        (ConfigurationError("a"), "java.lang.IllegalArgumentException: a"),
         (
-            ConfigurationError("x.Failure : ERROR - a"),
-            "aerolog.transport.errors.ConfigurationError: x.Failure : ERROR - a",
+            ChannelUriError("a", reference_type="java.net.UnknownHostException"),
+            "io.aeron.driver.exceptions.InvalidChannelException: java.net.UnknownHostException: a",
         ),
-        (ArchiveEvent("left"), "aerolog.archive.service.reporter.ArchiveEvent: WARN - left"),
+        (
+            ControlProtocolError(ErrorCode.INVALID_CHANNEL, "a"),
+            "io.aeron.driver.exceptions.InvalidChannelException: ERROR - a",
+        ),
+        (
+            ControlProtocolError(ErrorCode.UNKNOWN_COUNTER, "a"),
+            "io.aeron.exceptions.ControlProtocolException: ERROR - a",
+        ),
+        (DriverTimeoutError("a"), "io.aeron.exceptions.DriverTimeoutException: FATAL - a"),
+        (DriverTimeoutError("FATAL - a"), "io.aeron.exceptions.DriverTimeoutException: FATAL - a"),
+        (ArchiveError(0, "java.io.IOException : a"), "java.io.IOException: a"),
+        (ArchiveEvent("left"), "io.aeron.archive.client.ArchiveEvent: WARN - left"),
+        (CountersFullError("a"), "java.lang.IllegalStateException: a"),
+        (AerologError("a"), "io.aeron.exceptions.AeronException: ERROR - a"),
+        (KeyError("a"), "builtins.KeyError: 'a'"),
     ],
 )
-def test_an_error_of_this_package_begins_with_its_category(error, text):
+def test_an_error_begins_with_the_reference_s_class_and_its_category(error, text):
     assert format_exception(error) == text + "\n"
 
 

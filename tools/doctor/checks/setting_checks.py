@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.transport.logbuffer.metadata import LogType
 from aerolog.transport.time_units import NS_PER_S
+from aerolog.transport.uri.known_keys import nearest_key, unknown_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,8 @@ _TERMS_PER_SECOND: Final = 200
 #: Payload of a datagram in a jumbo frame of Ethernet.
 _JUMBO: Final = 8_972
 _USUAL_WINDOW: Final = 128 * 1024
+#: Of a channel, at least so much is in a counter's label.
+_CHANNEL_SHOWN: Final = 300
 
 _kind: Final = partial(FindingKind, Area.SETTINGS)
 
@@ -78,6 +81,14 @@ WINDOWS_DIFFER = _kind(
     "images of one channel have receiver windows from {least!b} to {most!b}",
     "with flow control by the slowest receiver the smallest window rules",
     "give the subscriptions of a channel the same rcv-wnd and term length",
+)
+PARAMETER_UNKNOWN = _kind(
+    "channel-parameter-unknown",
+    Severity.NOTICE,
+    "a channel has the parameter {key}, which no driver knows",
+    "drivers ignore unknown parameters: what it was meant to set has its default",
+    "correct it in the program that opens the channel{near}; drivers and clients with"
+    " aerolog.strict=true refuse such channels",
 )
 
 
@@ -169,4 +180,22 @@ def _positions(driver: DriverSnapshot) -> dict[int, int]:
     }
 
 
-CHECKS: Final = (pages_fit, terms_fit)
+def parameters_known(case: Case) -> Iterator[Finding]:
+    """Do channels have parameters that no driver knows?"""
+    driver = case.driver
+    if driver is None:
+        return
+    seen: set[str] = set()
+    for stream in driver.streams:
+        ends = [stream.publisher, *stream.receivers, *stream.subscribers]
+        for channel in [stream.channel, *(end.channel for end in ends if end is not None)]:
+            is_cut = len(channel) >= _CHANNEL_SHOWN  # perhaps within the last parameter
+            for key in unknown_keys(channel.rpartition("|")[0] if is_cut else channel):
+                if key not in seen:
+                    seen.add(key)
+                    nearest = nearest_key(key)
+                    near = "" if nearest is None else f" ({nearest} is meant?)"
+                    yield PARAMETER_UNKNOWN.found(channel, key=key, near=near)
+
+
+CHECKS: Final = (pages_fit, terms_fit, parameters_known)

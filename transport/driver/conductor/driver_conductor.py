@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.transport.config.known_names import warn_on_stderr
 from aerolog.transport.driver import properties
 from aerolog.transport.driver.conductor.clients import Clients
 from aerolog.transport.driver.conductor.command_error import CommandError, answer_to
@@ -227,7 +226,7 @@ class DriverConductor:
         self.network.add_receive_destination(command)
 
     def _check_keys(self, channel: str) -> None:
-        check_keys(channel, strict=self._context.settings.strict, write=warn_on_stderr)
+        check_keys(channel, strict=self._context.settings.strict, write=self._context.events.text)
 
     def _remove_publication(self, command: commands.RemovePublication) -> None:
         registration_id, revoke = command.registration_id, command.revoke

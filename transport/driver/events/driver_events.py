@@ -162,6 +162,10 @@ class DriverEvents:
             event, struct.pack("<qii", position, session_id, stream_id) + text_field(channel)
         )
 
+    def text(self, text: str) -> None:
+        """Log what an operator may want to know, as a parameter or a setting that has no effect."""
+        self._write(E.TEXT_DATA, text_field(text))
+
     def stream(self, session_id: int, stream_id: int, channel: str) -> StreamEvents | None:
         """Return the log for a publication's events in the sender; None when none is logged."""
         del session_id, stream_id, channel
