@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from aerolog.catalog.decoders.arrow_plain import (
     TooLargeError,
     check_names,
+    check_times,
     plain_array,
     plain_schema,
 )
@@ -269,6 +270,7 @@ class ArrowDecoder(Decoder):
         arrays = []
         for array, column in zip(batch.columns, self.schema, strict=True):
             arrays.append(plain_array(array, column, limit))
+            check_times(arrays[-1])
         if not arrays:
             raise ValueError("a batch without columns")
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)

@@ -112,6 +112,27 @@ def plain_array(array: pa.Array, column: pa.Field, limit: int) -> pa.Array:
     return array.cast(column.type)
 
 
+def check_times(array: pa.Array) -> None:
+    """Check that coarse times fit into microseconds, as in ``exact_times``, in nested arrays too.
+
+    Raises:
+        pa.ArrowInvalid: a time does not.
+    """
+    kind = array.type
+    if pa.types.is_struct(kind):
+        for part in array.flatten():
+            check_times(part)
+    elif pa.types.is_map(kind):
+        check_times(array.keys)
+        check_times(array.items)
+    elif pa.types.is_list(kind):
+        check_times(array.flatten())
+    elif pa.types.is_timestamp(kind) and kind.unit in {"s", "ms"}:
+        array.cast(pa.timestamp("us", kind.tz))
+    elif pa.types.is_duration(kind) and kind.unit in {"s", "ms"}:
+        array.cast(pa.duration("us"))
+
+
 def _check(total: int, limit: int, column: pa.Field) -> None:
     if total > limit:
         raise TooLargeError(f"{column.name} comes to more than {limit} bytes")

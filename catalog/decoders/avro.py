@@ -7,6 +7,7 @@ import json
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from aerolog.catalog.decoders.avro_bytes import AvroWalk
 from aerolog.catalog.decoders.avro_types import arrow_schema_of, check_finite
 from aerolog.catalog.decoders.base import (
     Decoded,
@@ -77,8 +78,11 @@ class AvroDecoder(Decoder):
         self._rules = require("fastavro.schema", "decoding Avro")
         self._reader = self._parse(content.decode())
         writers = self._writers(checked.text("writer_schemas", "[]"))
-        self._known = {self._fingerprint(one): one for one in (self._reader, *writers)}
-        self._bare = writers[0] if len(writers) == 1 else self._reader
+        self._known = {
+            self._fingerprint(one): (one, AvroWalk(one)) for one in (self._reader, *writers)
+        }
+        bare = writers[0] if len(writers) == 1 else self._reader
+        self._bare = bare, AvroWalk(bare)
         self._is_record = isinstance(self._reader, dict) and self._reader.get("type") == "record"
         self._schema = arrow_schema_of(self._reader, VALUE_COLUMN)
         self._fitter = RowFitter(self._schema, extra=False)
@@ -137,22 +141,19 @@ class AvroDecoder(Decoder):
     def _datum(self, payload: bytes | None) -> dict[str, Any]:
         if payload is None:
             raise ValueError("no payload")
-        writer, body = self._bare, payload
+        (writer, walk), body = self._bare, payload
         single = payload.startswith(SINGLE_OBJECT_MARK) and len(payload) >= SINGLE_OBJECT_HEADER
         if self._encoding == "single" and not single:
             raise ValueError("no header of the single-object encoding")
         if single and self._encoding != "bare":
             known = self._known.get(payload[2:SINGLE_OBJECT_HEADER])
             if known is not None:
-                writer, body = known, payload[SINGLE_OBJECT_HEADER:]
+                (writer, walk), body = known, payload[SINGLE_OBJECT_HEADER:]
             elif self._encoding == "single":
                 number = int.from_bytes(payload[2:SINGLE_OBJECT_HEADER], "little")
                 raise ValueError(f"unknown fingerprint {number:#018x}")
-        file = io.BytesIO(body)
-        value = self._avro.schemaless_reader(file, writer, self._reader)
-        if file.tell() != len(body):
-            raise ValueError(f"{len(body) - file.tell()} bytes behind the datum")
-        found = _plain(value)
+        walk.check(body)
+        found = _plain(self._avro.schemaless_reader(io.BytesIO(body), writer, self._reader))
         return found if self._is_record else {VALUE_COLUMN: found}
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
-from aerolog.catalog.decoders.base import DecoderError
+from aerolog.catalog.decoders.base import DecoderError, check_schema_value
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ else:
     pa = require("pyarrow", "decoding Avro")
 
 FIELDS_MAX = 10_000
+DEFAULTS_MAX = 16 * 1024
 DEPTH_MAX = 32
 
 _PRIMITIVES = {
@@ -40,6 +42,7 @@ class _Types:
         self._named: dict[str, Any] = {}
         self._open: list[str] = []
         self._fields = 0
+        self._default_bytes = 0
 
     def arrow(self, schema: Any, path: str) -> pa.DataType:
         """The Arrow type of a schema.
@@ -77,6 +80,8 @@ class _Types:
         if kind in {"record", "error"}:
             return pa.struct(self._record(schema, path))
         if kind == "enum":
+            for symbol in schema["symbols"]:
+                check_schema_value(symbol, path)
             return pa.string()
         if kind == "fixed":
             return pa.binary()
@@ -99,6 +104,13 @@ class _Types:
         for one in schema["fields"]:
             if not isinstance(one["name"], str):
                 raise DecoderError(f"{path}: a field's name is a text, not {one['name']!r}")
+            default = json.dumps(one.get("default"))
+            check_schema_value(default, f"{path}.{one['name']}")
+            self._default_bytes += len(default) if "default" in one else 0
+        if self._default_bytes > DEFAULTS_MAX:
+            raise DecoderError(
+                f"{path}: the defaults of all fields have more than {DEFAULTS_MAX} bytes"
+            )
         fields = [
             pa.field(one["name"], self.arrow(one["type"], f"{path}.{one['name']}"))
             for one in schema["fields"]

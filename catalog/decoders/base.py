@@ -31,6 +31,8 @@ SCHEMA_LACKS = "the schema lacks the field "
 REASON_LENGTH_MAX = 300
 #: Values of the option ``uint64`` -> types of columns of unsigned 64-bit numbers.
 UINT64_FORMS = {"int64": pa.int64(), "decimal": pa.decimal128(20, 0), "uint64": pa.uint64()}
+#: Bytes of a value that a schema gives to its rows: a default, a constant or the name of an enum.
+SCHEMA_VALUE_MAX = 1024
 _NAME_LENGTH_MAX = 200
 _ADDRESS = re.compile(r"<([\w.]+) object at 0x[0-9a-f]+>")
 
@@ -144,6 +146,19 @@ class Decoder(ABC):
 
     def __repr__(self) -> str:
         return f"make_decoder({self.name!r}, {self.options!r})"
+
+
+def check_schema_value(value: str, path: str) -> None:
+    """Check a value that a schema gives to rows: messages of a few bytes may repeat it at will.
+
+    Raises:
+        DecoderError: it is longer than ``SCHEMA_VALUE_MAX``.
+    """
+    if len(value.encode("utf-8", "surrogatepass")) > SCHEMA_VALUE_MAX:
+        raise DecoderError(
+            f"{path}: a default, a constant or the name of an enum's value in a schema has at most "
+            f"{SCHEMA_VALUE_MAX} bytes, and this one has {len(value)} characters"
+        )
 
 
 def lacks_field(name: str) -> str:

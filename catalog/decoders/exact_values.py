@@ -1,17 +1,14 @@
-"""Fits Python values to Arrow types exactly: nothing is rounded, truncated or guessed.
+"""Fits rows of Python values to Arrow schemas: a value that does not fit makes a reject.
 
 The values come from parsers that return Python objects (JSON where the fast reader gave up,
 MessagePack). A value of another type than its column's makes its message a reject whose reason says
-so.
+so. ``exact_numbers`` and ``exact_times`` have the rules of single values.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import datetime as dt
-import decimal
-import math
 from typing import TYPE_CHECKING, Any
 
 from aerolog.catalog.decoders.base import (
@@ -23,26 +20,19 @@ from aerolog.catalog.decoders.base import (
     lacks_field,
     one_line,
 )
+from aerolog.catalog.decoders.exact_numbers import fit_decimal, fit_floating, fit_integer
+from aerolog.catalog.decoders.exact_times import fit_date, fit_duration, fit_time, fit_timestamp
+from aerolog.catalog.decoders.misfits import Fit, MisfitError, misfit
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     import pyarrow as pa
-
-    Fit = Callable[[Any], Any]
 else:
     pa = require("pyarrow", "decoding messages")
 
-_NAMES = {
-    "NoneType": "null", "dict": "an object", "list": "a list", "str": "a string",
-    "int": "an integer", "float": "a float", "bool": "a boolean", "bytes": "binary",
-}  # fmt: skip
 _ARROW_ERRORS = (pa.ArrowException, ValueError, TypeError, OverflowError)
-
-
-class MisfitError(ValueError):
-    """A value does not fit its column; the text has the column's path and the value's kind."""
 
 
 class Repeated(dict[str, Any]):
@@ -55,44 +45,10 @@ class Repeated(dict[str, Any]):
     repeated: frozenset[str] = frozenset()
 
 
-def _misfit(path: str, wanted: object, value: object) -> MisfitError:
-    found = _NAMES.get(type(value).__name__, type(value).__name__)
-    return MisfitError(f"{path} is {found}, expected {wanted}")
-
-
-def _integer(kind: pa.DataType, path: str) -> Fit:
-    bits = kind.bit_width
-    signed = pa.types.is_signed_integer(kind)
-    least = -(1 << bits - 1) if signed else 0
-    most = (1 << bits - 1) - 1 if signed else (1 << bits) - 1
-
-    def fit(value: Any) -> Any:
-        if type(value) is not int:
-            raise _misfit(path, kind, value)
-        if not least <= value <= most:
-            raise MisfitError(f"{path} is out of the range of {kind}: {str(value)[:40]}")
-        return value
-
-    return fit
-
-
-def _floating(kind: pa.DataType, path: str) -> Fit:
-    most = 3.4028235e38 if pa.types.is_float32(kind) else 1.7976931348623157e308
-
-    def fit(value: Any) -> Any:
-        if type(value) not in {int, float, decimal.Decimal}:
-            raise _misfit(path, kind, value)
-        if abs(value) > most and value not in {math.inf, -math.inf}:
-            raise MisfitError(f"{path} is out of the range of {kind}")
-        return float(value)
-
-    return fit
-
-
 def _text(kind: pa.DataType, path: str) -> Fit:
     def fit(value: Any) -> Any:
         if type(value) is not str:
-            raise _misfit(path, kind, value)
+            raise misfit(path, kind, value)
         try:
             value.encode()
         except UnicodeEncodeError as error:
@@ -105,7 +61,7 @@ def _text(kind: pa.DataType, path: str) -> Fit:
 def _boolean(kind: pa.DataType, path: str) -> Fit:
     def fit(value: Any) -> Any:
         if type(value) is not bool:
-            raise _misfit(path, kind, value)
+            raise misfit(path, kind, value)
         return value
 
     return fit
@@ -116,27 +72,11 @@ def _binary(kind: pa.DataType, path: str) -> Fit:
         if type(value) is bytes:
             return value
         if type(value) is not str:
-            raise _misfit(path, kind, value)
+            raise misfit(path, kind, value)
         try:
             return base64.b64decode(value, validate=True)
         except (binascii.Error, ValueError) as error:
             raise MisfitError(f"{path} is not base64, which binary is as text") from error
-
-    return fit
-
-
-def _cast(kind: pa.DataType, path: str, plain: tuple[type, ...]) -> Fit:
-    """Fit types that may also be written as text: times and decimals."""
-
-    def fit(value: Any) -> Any:
-        try:
-            if type(value) is str:
-                return pa.scalar(value).cast(kind)
-            if type(value) in plain:
-                return pa.scalar(value, kind)
-        except (*_ARROW_ERRORS, decimal.DecimalException) as error:
-            raise MisfitError(f"{path} is not {kind}: {one_line(error)}") from error
-        raise _misfit(path, kind, value)
 
     return fit
 
@@ -146,7 +86,7 @@ def _listed(kind: pa.DataType, path: str, extra: bool) -> Fit:
 
     def fit(value: Any) -> Any:
         if type(value) is not list:
-            raise _misfit(path, kind, value)
+            raise misfit(path, kind, value)
         return [None if part is None else inner(part) for part in value]
 
     return fit
@@ -158,10 +98,13 @@ def _mapped(kind: pa.DataType, path: str, extra: bool) -> Fit:
 
     def fit(value: Any) -> Any:
         if not isinstance(value, dict):
-            raise _misfit(path, kind, value)
+            raise misfit(path, kind, value)
         if isinstance(value, Repeated):
             raise MisfitError(f"{path} has a key twice")
-        return [(key(name), None if part is None else item(part)) for name, part in value.items()]
+        pairs = [(key(name), None if part is None else item(part)) for name, part in value.items()]
+        if len({name for name, _ in pairs}) < len(pairs):  # two texts of one time, for example
+            raise MisfitError(f"{path} has a key twice")
+        return pairs
 
     return fit
 
@@ -172,7 +115,7 @@ def _structured(kind: pa.DataType, path: str, extra: bool) -> Fit:
 
     def fit(value: Any) -> Any:
         if not isinstance(value, dict):
-            raise _misfit(path, "an object", value)
+            raise misfit(path, "an object", value)
         check_keys(value, names, path, extra=extra)
         return {
             name: None if (part := value.get(name)) is None else inner(part)
@@ -201,6 +144,20 @@ def check_keys(value: dict[Any, Any], names: frozenset[str], path: str, *, extra
         raise UnknownFieldError(f"{path + '.' if path else ''}{unknown}")
 
 
+_PLAIN = (
+    (pa.types.is_integer, fit_integer),
+    (pa.types.is_floating, fit_floating),
+    (pa.types.is_decimal, fit_decimal),
+    (pa.types.is_string, _text),
+    (pa.types.is_boolean, _boolean),
+    (pa.types.is_binary, _binary),
+    (pa.types.is_timestamp, fit_timestamp),
+    (pa.types.is_date, fit_date),
+    (pa.types.is_time, fit_time),
+    (pa.types.is_duration, fit_duration),
+)
+
+
 def fitting(kind: pa.DataType, path: str, *, extra: bool) -> Fit:
     """Make a function that checks a value other than None and returns what ``pa.array`` takes.
 
@@ -213,23 +170,9 @@ def fitting(kind: pa.DataType, path: str, *, extra: bool) -> Fit:
         DecoderError: there is no rule for the type.
     """
     types = pa.types
-    if types.is_integer(kind):
-        return _integer(kind, path)
-    if types.is_floating(kind):
-        return _floating(kind, path)
-    if types.is_string(kind):
-        return _text(kind, path)
-    if types.is_boolean(kind):
-        return _boolean(kind, path)
-    if types.is_binary(kind):
-        return _binary(kind, path)
-    if types.is_timestamp(kind):
-        return _cast(kind, path, (int, dt.datetime))
-    if types.is_date(kind) or types.is_time(kind) or types.is_duration(kind):
-        plain = (int, dt.date, dt.time, dt.timedelta)
-        return _cast(kind, path, plain)
-    if types.is_decimal(kind):
-        return _cast(kind, path, (int, decimal.Decimal))
+    for is_kind, make in _PLAIN:
+        if is_kind(kind):
+            return make(kind, path)
     if types.is_struct(kind):
         return _structured(kind, path, extra)
     if types.is_map(kind):

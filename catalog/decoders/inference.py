@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import datetime as dt
+import decimal
 from typing import TYPE_CHECKING, Any
 
 from aerolog.catalog.decoders.base import DecoderError
+from aerolog.catalog.decoders.exact_times import moment_ns
 from aerolog.catalog.decoders.type_text import DEPTH_MAX
 from aerolog.catalog.extras import require
 
@@ -26,7 +27,7 @@ _TYPES = {
     float: pa.float64(),
     str: pa.string(),
     bytes: pa.binary(),
-    dt.datetime: pa.timestamp("us", tz="UTC"),
+    moment_ns: pa.timestamp("ns", tz="UTC"),
 }
 
 
@@ -34,7 +35,7 @@ class _Kind:
     """The type seen for one field: the first type wins, but an integer gives way to a float."""
 
     def __init__(self) -> None:
-        self.type: Any = None  # a type in _TYPES, or list or dict
+        self.type: Any = None  # a key of _TYPES, or list or dict
         self.item: _Kind | None = None
         self.fields: dict[str, _Kind] = {}
 
@@ -43,7 +44,7 @@ class _Kind:
             return
         if depth > DEPTH_MAX:
             raise DecoderError(f"the sample is nested deeper than {DEPTH_MAX}: give a schema")
-        seen = dict if isinstance(value, dict) else type(value)
+        seen = _kind_of(value)
         if self.type is None:
             self.type = seen
         elif {self.type, seen} == {int, float}:
@@ -77,6 +78,14 @@ class _Kind:
         if self.type is list and self.item is not None:
             return pa.list_(self.item.arrow())
         return _TYPES.get(self.type, pa.string())
+
+
+def _kind_of(value: Any) -> Any:
+    if isinstance(value, dict):
+        return dict
+    if isinstance(value, decimal.Decimal):
+        return float
+    return type(value) if moment_ns(value) is None else moment_ns
 
 
 def _is_utf8(name: str) -> bool:

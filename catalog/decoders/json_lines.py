@@ -1,18 +1,22 @@
 """JSON: a message is an object, or several objects on a line each.
 
-A whole batch goes through Arrow's JSON reader, with every payload wrapped as ``{"m":...}``. Each
-wrapping begins an object where no object may be open. A payload that leaves one open causes an
-error at the next wrapping, so equal numbers of rows and messages mean one row for each message.
-Where the reader refuses a range, it is halved, and small ranges go message by message through
-Python's parser.
+A whole batch goes through Arrow's JSON reader, with an empty object on a line between two payloads.
+Every payload begins an object. Where one is left open, either the empty object or the payload after
+it is an error, so that no payload is part of another, and equal numbers of rows and payloads mean
+one row for each. Where the reader refuses a range, it is halved, and small ranges go message by
+message through Python's parser.
+
+Both give the same: what only one of them takes, or takes otherwise, is searched for in the text and
+goes through Python's parser.
 """
 
 from __future__ import annotations
 
-import decimal
 import json
+import math
 import re
 from abc import abstractmethod
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from aerolog.catalog.decoders.base import (
@@ -27,6 +31,7 @@ from aerolog.catalog.decoders.base import (
     one_line,
     split_failures,
 )
+from aerolog.catalog.decoders.exact_numbers import written_integer, written_number
 from aerolog.catalog.decoders.exact_values import Repeated, RowFitter
 from aerolog.catalog.decoders.inference import SAMPLE_DEFAULT, SAMPLE_MAX, infer_schema
 from aerolog.catalog.decoders.options import Options
@@ -44,9 +49,19 @@ else:
 OBJECT_OPTIONS = ("schema", "schema_file", "extra", "sample")
 
 _SLOW_RANGE = 256  # messages; below this a retry of the fast reader costs more than it saves
-_OPENED_MAX = 400  # brackets in a message, which the stack of Python's parser can hold
+_OPENED_MAX = 400  # brackets that are open at once, which the stack of Python's parser can hold
 _FAST_BYTES_MAX = 1 << 30  # lengths of the reader's blocks and columns have 31 bits
-_OTHER_INFINITY = re.compile(rb"Inf(?!inity)")
+_WHOLE_MAX = float(1 << 53)  # below it every integer is a float64
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKET = re.compile(rb"[\[\]{}]")
+# Arrow's reader ends at a zero byte, and knows infinity and NaN, which are no JSON.
+_NOT_JSON = (rb"\0", rb"NaN\s*[,}\]]", rb"Inf(?:inity)?\s*[,}\]]")
+# It makes -0.0 of -0, and zero of numbers that are too small.
+_ODD_FLOAT = (rb"-0\s*[,}\]]", rb"e-\d{3,}\s*[,}\]]", rb"E-\d{3,}\s*[,}\]]", rb"\.0{200}")
+_FLOAT_DIGITS_MAX = 309
+_LARGE_INTEGER = re.compile(rb"[:\[,]\s*(-?\d{16,})(?=\s*[,}\]])")
+_numpy: Any = require("numpy", "decoding messages")
+_compute: Any = require("pyarrow.compute", "decoding messages")
 _REFUSED = (pa.ArrowException, UnicodeDecodeError)
 
 
@@ -135,10 +150,17 @@ class JsonDecoder(ObjectDecoder):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
-        self._fast = self._schema is not None and all(map(_read_fast, self._schema.types))
-        # Decimals keep the digits as written, without a conversion to float.
-        number = float if self._fast or self._schema is None else decimal.Decimal
-        self._loads = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=number).decode
+        kinds = [] if self._schema is None else self._schema.types
+        self._fast = self._schema is not None and all(map(_read_fast, kinds))
+        self._has_floats = any(map(_holds_floats, kinds))
+        odd = (*_NOT_JSON, *(_ODD_FLOAT if self._has_floats else ()))
+        self._odd = [re.compile(one) for one in odd]
+        self._loads = json.JSONDecoder(
+            object_pairs_hook=with_repeated,
+            parse_float=written_number,
+            parse_int=written_integer,
+            parse_constant=_no_constant,
+        ).decode
         self._json = require("pyarrow.json", "decoding JSON")
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
@@ -183,26 +205,30 @@ class JsonDecoder(ObjectDecoder):
         if messages.null_count or messages.nbytes > _FAST_BYTES_MAX:
             raise pa.ArrowInvalid("not for the fast reader")
         parts = messages.to_pylist()
-        wrapped = b'{"m":' + b'}\n{"m":'.join(parts) + b"}"
-        wrapped.decode()
+        begins = _compute.all(_compute.starts_with(messages, "{")).as_py()
+        if not begins and not all(part.lstrip().startswith(b"{") for part in parts):
+            raise pa.ArrowInvalid("a message begins no object")
+        text = b"\n{}\n".join(parts)
+        text.decode()
         if self.ignore_extra and any(map(_may_be_deep, parts)):
             raise pa.ArrowInvalid("only this reader goes as deep as what is left out may be")
-        if _OTHER_INFINITY.search(wrapped):
-            raise pa.ArrowInvalid("a spelling of infinity that only this reader knows")
+        if any(odd.search(text) for odd in self._odd):
+            raise pa.ArrowInvalid("a number that only this reader takes, or takes otherwise")
         table = self._json.read_json(
-            pa.py_buffer(wrapped),
-            self._json.ReadOptions(use_threads=False, block_size=len(wrapped) + 1),
+            pa.py_buffer(text),
+            self._json.ReadOptions(use_threads=False, block_size=len(text) + 1),
             self._json.ParseOptions(
-                explicit_schema=pa.schema([("m", pa.struct(list(self.schema)))]),
+                explicit_schema=self.schema,
                 unexpected_field_behavior="ignore" if self.ignore_extra else "error",
             ),
         )
-        column = table.column("m").combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = column.chunk(0)
-        if len(column) != len(messages) or column.null_count or len(table.column_names) != 1:
+        if table.num_rows != 2 * len(parts) - 1:
             raise pa.ArrowInvalid("not one object a message")
-        return pa.RecordBatch.from_arrays(column.flatten(), schema=self.schema)
+        every_other = _numpy.arange(0, table.num_rows, 2)
+        (rows,) = table.take(every_other).combine_chunks().to_batches()
+        if self._has_floats:
+            _check_floats(rows.columns, text)
+        return rows
 
     def parse(self, payload: bytes) -> list[dict[str, Any]] | str:
         """Parse one object, or one on each line."""
@@ -210,6 +236,8 @@ class JsonDecoder(ObjectDecoder):
             text = payload.decode()
         except UnicodeDecodeError:
             return not_utf8(payload)
+        if _may_be_deep(payload) and _depth(payload) > _OPENED_MAX:
+            return f"not JSON: more than {_OPENED_MAX} brackets are open at once"
         try:
             try:
                 found = [self._loads(text)]
@@ -218,7 +246,7 @@ class JsonDecoder(ObjectDecoder):
                 if len(lines) < 2 or not error.msg.startswith("Extra data"):
                     return f"not JSON: {error}" if text.strip() else "not JSON: empty message"
                 found = [self._loads(line) for line in lines]
-        except (RecursionError, ValueError, decimal.DecimalException) as error:
+        except (RecursionError, ValueError) as error:
             return f"not JSON: {error}"
         if not all(isinstance(row, dict) for row in found):
             return f"{SCHEMA_CHANGED}the message is no JSON object"
@@ -229,7 +257,48 @@ def _may_be_deep(payload: bytes) -> bool:
     return payload.count(b"[") + payload.count(b"{") > _OPENED_MAX
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _depth(payload: bytes) -> int:
+    """The most brackets that are open at once."""
+    brackets = _BRACKET.findall(_STRING.sub(b"", payload))
+    return max(accumulate(1 if one in b"[{" else -1 for one in brackets), default=0)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _check_floats(columns: list[pa.Array], text: bytes) -> None:
+    """Check that no number has become infinite, and that every integer is exact as a float64.
+
+    Raises:
+        pa.ArrowInvalid: a number has become another one, or may have.
+    """
+    largest = max(map(_largest, columns))
+    if largest < _WHOLE_MAX:
+        return
+    if math.isinf(largest):
+        raise pa.ArrowInvalid("a number is out of the range of double")
+    for found in _LARGE_INTEGER.finditer(text):
+        digits = found[1]
+        if len(digits) > _FLOAT_DIGITS_MAX or int(float(digits)) != int(digits):
+            raise pa.ArrowInvalid("an integer may not be exact as double")
+
+
+def _largest(column: pa.Array) -> float:
+    """The largest absolute value of the floats in a column, in nested columns too."""
+    kind = column.type
+    if pa.types.is_struct(kind):
+        return max((_largest(part) for part in column.flatten()), default=0.0)
+    if pa.types.is_list(kind):
+        return _largest(column.flatten())
+    if not pa.types.is_float64(kind):
+        return 0.0
+    found = _compute.max(_compute.abs(column)).as_py()
+    return 0.0 if found is None else float(found)
+
+
+def with_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of a parser's names and values; it is ``Repeated`` where a name occurs twice."""
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
@@ -248,3 +317,9 @@ def _read_fast(kind: pa.DataType) -> bool:
         return _read_fast(kind.value_type)
     plain = (types.is_integer, types.is_float64, types.is_string, types.is_boolean)
     return any(is_kind(kind) for is_kind in plain)
+
+
+def _holds_floats(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return any(_holds_floats(part.type) for part in kind)
+    return _holds_floats(kind.value_type) if pa.types.is_list(kind) else pa.types.is_float64(kind)

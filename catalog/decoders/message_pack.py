@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aerolog.catalog.decoders.base import SCHEMA_CHANGED, Decoded, as_binary
-from aerolog.catalog.decoders.json_lines import ObjectDecoder
+from aerolog.catalog.decoders.json_lines import ObjectDecoder, with_repeated
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
@@ -30,10 +30,12 @@ class MessagePackDecoder(ObjectDecoder):
     def parse(self, payload: bytes) -> list[dict[str, Any]] | str:
         """Parse the one map of a message, or its one array of the columns' values."""
         try:
-            found = self._unpack(payload, raw=False, strict_map_key=False, timestamp=3)
+            found = self._unpack(
+                payload, raw=False, strict_map_key=False, object_pairs_hook=with_repeated
+            )
         except Exception as error:  # noqa: BLE001 (any failure over bytes is a reject)
             return f"not MessagePack: {type(error).__name__}: {error}"
-        if type(found) is dict:
+        if isinstance(found, dict):
             if all(type(name) is str for name in found):
                 return [found]
             return f"{SCHEMA_CHANGED}a key of the map is no string"

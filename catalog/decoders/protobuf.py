@@ -14,7 +14,9 @@ from aerolog.catalog.decoders.base import (
     lacks_field,
     one_line,
 )
-from aerolog.catalog.decoders.exact_values import MisfitError, RowFitter, UnknownFieldError
+from aerolog.catalog.decoders.exact_times import UNITS
+from aerolog.catalog.decoders.exact_values import RowFitter, UnknownFieldError
+from aerolog.catalog.decoders.misfits import MisfitError
 from aerolog.catalog.decoders.options import Options
 from aerolog.catalog.decoders.protobuf_types import MessageColumns
 from aerolog.catalog.extras import require
@@ -37,26 +39,32 @@ class ProtobufDecoder(Decoder):
         the full name of the type, which may be left out when the set has only one; ``extra`` is
         ``reject`` (fields that the type lacks make their message a reject) or ``ignore``;
         ``uint64`` is the form of unsigned 64-bit numbers: ``int64`` (larger ones reject their
-        message), ``decimal`` or ``uint64``.
+        message), ``decimal`` or ``uint64``; ``time_unit`` is the unit of ``Timestamp`` and
+        ``Duration``: ``ns``, ``us``, ``ms`` or ``s`` (finer ones reject their message).
     """
 
     name = "protobuf"
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        known = ("descriptor_file", "descriptor_set", "message", "extra", "uint64")
+        known = ("descriptor_file", "descriptor_set", "message", "extra", "uint64", "time_unit")
         checked = Options(self.name, options, known)
         what = "the output of protoc --include_imports --descriptor_set_out"
         content = checked.required_file("descriptor_file", "descriptor_set", what, is_text=False)
         ignore = checked.choice("extra", ("reject", "ignore")) == "ignore"
         uint64 = checked.choice("uint64", tuple(UINT64_FORMS))
+        time_unit = checked.choice("time_unit", tuple(reversed(UNITS)))
         super().__init__(checked.values)
         descriptor = _message_type(content, checked.text("message", ""))
-        factory = require("google.protobuf.message_factory", "decoding Protobuf")
-        self._message: Any = factory.GetMessageClass(descriptor)
-        self._columns = MessageColumns(descriptor, uint64=uint64, ignore_unknown=ignore)
+        self._columns = MessageColumns(
+            descriptor, uint64=uint64, time_unit=time_unit, ignore_unknown=ignore
+        )
+        self._message: Any = _message_class(descriptor)
         self._schema = pa.schema(self._columns.fields)
         if not len(self._schema):
             raise DecoderError(f"the Protobuf message {descriptor.full_name} has no fields")
+        if self._columns.has_times:
+            # What is exported says so: earlier versions had microseconds, and no option.
+            self.options["time_unit"] = time_unit
         self._fitter = RowFitter(self._schema, extra=False)
 
     @property
@@ -119,6 +127,16 @@ def _message_type(content: bytes, name: str) -> Any:
     except KeyError as error:
         raise DecoderError(
             f"the descriptor set has no message {name!r}; there are {', '.join(names)[:500]}"
+        ) from error
+
+
+def _message_class(descriptor: Any) -> Any:
+    factory = require("google.protobuf.message_factory", "decoding Protobuf")
+    try:
+        return factory.GetMessageClass(descriptor)
+    except RecursionError as error:  # by extensions, which are no columns
+        raise DecoderError(
+            f"the Protobuf message {descriptor.full_name} has too many or too deep types"
         ) from error
 
 

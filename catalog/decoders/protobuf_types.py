@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aerolog.catalog.decoders.base import UINT64_FORMS, DecoderError
-from aerolog.catalog.decoders.exact_values import MisfitError, UnknownFieldError
+from aerolog.catalog.decoders.base import UINT64_FORMS, DecoderError, check_schema_value
+from aerolog.catalog.decoders.exact_times import whole
+from aerolog.catalog.decoders.exact_values import UnknownFieldError
+from aerolog.catalog.decoders.misfits import MisfitError
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ else:
 FIELDS_MAX = 10_000
 DEPTH_MAX = 16
 _INT64_MAX = 2**63 - 1
-_SECOND = 1_000_000
+_SECOND_NS = 1_000_000_000
 
 # The numbers of FieldDescriptor.CPPTYPE_...
 _INT32, _INT64, _UINT32, _UINT64, _DOUBLE, _FLOAT, _BOOL, _ENUM, _STRING, _MESSAGE = range(1, 11)
@@ -39,15 +41,12 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _microseconds(value: Any) -> int:
-    return int(value.seconds) * _SECOND + int(value.nanos) // 1000
-
-
 class MessageColumns:
     """The columns of a message type.
 
     Attributes:
         fields: the Arrow fields in the order in which the descriptor numbers them.
+        has_times: whether a field is a Timestamp or a Duration, in inner messages too.
     """
 
     def __init__(
@@ -55,12 +54,14 @@ class MessageColumns:
         descriptor: Any,
         *,
         uint64: str,
+        time_unit: str,
         ignore_unknown: bool,
         path: str = "",
         inside: tuple[str, ...] = (),
         budget: list[int] | None = None,
     ) -> None:
         self._uint64 = uint64
+        self._time_unit = time_unit
         self._ignore = ignore_unknown
         self._inside = (*inside, descriptor.full_name)
         self._budget = [FIELDS_MAX] if budget is None else budget
@@ -70,6 +71,7 @@ class MessageColumns:
         self._path = path
         self._takes: list[tuple[str, Take]] = []
         self.fields: list[pa.Field] = []
+        self.has_times = False
         for field in descriptor.fields:
             self._budget[0] -= 1
             if self._budget[0] < 0 or len(self._inside) > DEPTH_MAX:
@@ -134,6 +136,8 @@ class MessageColumns:
             return UINT64_FORMS[self._uint64], self._unsigned(path)
         if kind == _ENUM:
             names = {one.number: one.name for one in reversed(field.enum_type.values)}
+            for one in names.values():
+                check_schema_value(one, path)
             return pa.string(), lambda value: _enum_name(names, value, path)
         if kind == _STRING:
             return (pa.binary() if field.type == _TYPE_BYTES else pa.string()), _same
@@ -152,10 +156,11 @@ class MessageColumns:
 
     def _message(self, descriptor: Any, path: str) -> tuple[pa.DataType, Take]:
         name = descriptor.full_name
-        if name == "google.protobuf.Timestamp":
-            return pa.timestamp("us", "UTC"), _microseconds
-        if name == "google.protobuf.Duration":
-            return pa.duration("us"), _microseconds
+        if name in {"google.protobuf.Timestamp", "google.protobuf.Duration"}:
+            self.has_times = True
+            unit = self._time_unit
+            is_moment = name.endswith("Timestamp")
+            return _time(pa.timestamp(unit, "UTC") if is_moment else pa.duration(unit), path)
         if name in _WRAPPERS:
             kind, convert = self._value(descriptor.fields_by_name["value"], path)
             return kind, lambda value: convert(value.value)
@@ -165,12 +170,26 @@ class MessageColumns:
         columns = MessageColumns(
             descriptor,
             uint64=self._uint64,
+            time_unit=self._time_unit,
             ignore_unknown=self._ignore,
             path=f"{path}.",
             inside=self._inside,
             budget=self._budget,
         )
+        self.has_times |= columns.has_times
         return pa.struct(columns.fields), columns.row
+
+
+def _time(kind: pa.DataType, path: str) -> tuple[pa.DataType, Take]:
+    """A column of a Timestamp or a Duration, and the function that converts it exactly."""
+
+    def take(value: Any) -> int:
+        found = whole(int(value.seconds) * _SECOND_NS + int(value.nanos), kind, path)
+        if not -_INT64_MAX - 1 <= found <= _INT64_MAX:
+            raise MisfitError(f"{path} is out of the range of {kind}; option time_unit has others")
+        return found
+
+    return kind, take
 
 
 def _enum_name(names: dict[int, str], value: int, path: str) -> str:

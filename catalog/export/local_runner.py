@@ -17,7 +17,7 @@ from aerolog.catalog.arrow.record_times import SettledTimes
 from aerolog.catalog.export.catalog_notes import CatalogNotes
 from aerolog.catalog.export.errors import TargetMismatchError
 from aerolog.catalog.export.layout import ROWS, end_of_part
-from aerolog.catalog.export.manifest import Manifest
+from aerolog.catalog.export.manifest import Manifest, as_before
 from aerolog.catalog.export.manifest_1 import finished_parts
 from aerolog.catalog.export.part_writer import Part, PartWriter, WrittenPart
 from aerolog.catalog.export.plan import Planner, RecordingExport, Request
@@ -276,7 +276,8 @@ def _open_manifest(
     found = Manifest.load(target)
     if found is not None:
         settled = _settled(target, found, decoder)
-        found.check_layout(target, {"partition_by": keys, "decoder": _described(settled)})
+        described = as_before(found.layout.get("decoder"), _described(settled))
+        found.check_layout(target, {"partition_by": keys, "decoder": described})
         return found, settled
     if options.partitioned:
         strange = [path for path, _ in target.files() if path.endswith(".parquet")]

@@ -141,6 +141,23 @@ class RunEntry:
     kept: dict[str, int] = field(default_factory=dict)
 
 
+def as_before(before: Any, decoder: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A decoder's name and options as a manifest of an earlier version has them.
+
+    Times of Protobuf were microseconds then, and no option said so.
+
+    Args:
+        before: the name and options in the manifest.
+        decoder: those of the decoder now.
+    """
+    if decoder is None or not isinstance(before, dict) or "time_unit" in before["options"]:
+        return decoder
+    if decoder["options"].get("time_unit") != "us":
+        return decoder
+    options = {name: one for name, one in decoder["options"].items() if name != "time_unit"}
+    return {**decoder, "options": options}
+
+
 @dataclass(slots=True)
 class Manifest:
     """What a target has, or what a run added to it.

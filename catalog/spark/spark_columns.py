@@ -55,7 +55,8 @@ class SparkColumns:
         return self._pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _is_fine_time(self, kind: Any) -> bool:
-        return bool(self._pa.types.is_timestamp(kind) and kind.unit == "ns")
+        types = self._pa.types
+        return bool((types.is_timestamp(kind) or types.is_duration(kind)) and kind.unit == "ns")
 
     def _type(self, kind: Any) -> Any:
         pa, types = self._pa, self._pa.types

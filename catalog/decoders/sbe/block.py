@@ -9,7 +9,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from aerolog.catalog.decoders.base import SCHEMA_CHANGED, UINT64_FORMS, DecoderError
+from aerolog.catalog.decoders.base import (
+    SCHEMA_CHANGED,
+    UINT64_FORMS,
+    DecoderError,
+    check_schema_value,
+)
 from aerolog.catalog.decoders.sbe.characters import codec_of, text_array
 from aerolog.catalog.decoders.sbe.model import PRIMITIVES, BitSet, Composite, Enum, Field, Scalar
 from aerolog.catalog.extras import require
@@ -169,6 +174,7 @@ def _either(first: Array | None, second: Array | None) -> Array | None:
 
 def _constant(kind: Scalar | Enum, constant: str | float) -> tuple[pa.DataType, Read]:
     if isinstance(constant, str):
+        check_schema_value(constant, "a constant")
         arrow = pa.string()
     else:
         primitive = kind.primitive
@@ -218,6 +224,8 @@ def _to_arrow(values: Array, arrow: pa.DataType, mask: Array | None) -> tuple[pa
 
 
 def _enum(kind: Enum, name: str, since: int, path: str) -> tuple[pa.DataType, Read]:
+    for one in kind.names.values():
+        check_schema_value(one, path)
     known = np.array(sorted(kind.names), dtype=object)
     dtype = np.uint64 if PRIMITIVES[kind.primitive][1][0] == "u" else np.int64
     numbers = np.array(known, dtype=dtype)

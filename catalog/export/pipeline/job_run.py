@@ -201,8 +201,9 @@ def plan_job(job: Job, executor: Executor | None = None) -> tuple[Plan, list[str
 
 def _check_columns(job: Job, planned: Plan, latest: Manifest | None, executor: Executor) -> None:
     """Check what a run checks before its first task: columns, rules and the date expression."""
-    rows = row_schema(known_decoder(job, planned, latest))
-    check_schema(job, rows, latest)
+    decoder = known_decoder(job, planned, latest)
+    rows = row_schema(decoder)
+    check_schema(job, decoder, rows, latest)
     if not job.rules and job.output.date is None:
         return
     try:
@@ -315,7 +316,7 @@ class _Run:
             return self._nothing_new(plan, recovered)
         decoder = known_decoder(job, plan, latest)
         rows = row_schema(decoder)
-        check_schema(job, rows, latest)
+        check_schema(job, decoder, rows, latest)
         results = self._stage(plan, decoder, rows, latest)
         manifest = self._manifest(decoder, rows, results, latest)
         report = commit_report(
@@ -445,14 +446,25 @@ def known_decoder(job: Job, plan: Plan, latest: Manifest | None) -> Decoder:
         raise JobFileError(job.path, "decode", str(error)) from error
 
 
-def check_schema(job: Job, rows: pa.Schema, latest: Manifest | None) -> None:
+def check_schema(job: Job, decoder: Decoder, rows: pa.Schema, latest: Manifest | None) -> None:
     """Check that a target has rows of these columns, or none.
 
     Raises:
         TargetError: it has rows of others.
     """
     wanted = described(table_schema(rows, job.output.date_column))
-    if latest is None or latest.layout["schema"] == wanted:
+    if latest is None:
+        return
+    unit = decoder.options.get("time_unit")
+    unit_before = latest.layout["decoder"]["options"].get("time_unit", "us")
+    if unit not in {None, unit_before} and latest.layout["decoder"]["name"] == decoder.name:
+        # A duration is a whole number in a table, which does not say of what.
+        raise TargetError(
+            f"{without_secrets(job.output.to)} has times that were decoded to {unit_before}, and"
+            f" not to {unit}. Set the decoder's time_unit to the one before, or load into another"
+            " place"
+        )
+    if latest.layout["schema"] == wanted:
         return
     before, now = dict(latest.layout["schema"]), dict(wanted)
     changes = [

@@ -204,3 +204,23 @@ def test_a_long_array_of_nothing_does_not_take_forever() -> None:
     fastavro.schemaless_writer(file, "long", 2**62)
     decoded = decode(made, file.getvalue() + b"\2\4")
     assert decoded.rejects[0].reason.startswith("not Avro of this schema: ")
+
+
+@pytest.mark.parametrize("size", [1023, 3_000_000])
+def test_values_that_a_schema_gives_to_rows_are_short(size: int) -> None:
+    """Messages without bytes would each make a row with all of the default."""
+    long = "x" * size
+    fields = [{"name": "a", "type": "string", "default": long}]
+    with pytest.raises(DecoderError, match="has at most 1024 bytes"):
+        make_decoder("avro", {"schema": record(fields)})
+    with pytest.raises(DecoderError, match="has at most 1024 bytes"):
+        enum = {"type": "enum", "name": "E", "symbols": [long + "xx"]}
+        make_decoder("avro", {"schema": json.dumps(enum)})
+    many = [{"name": f"f{n}", "type": "string", "default": "x" * 1000} for n in range(17)]
+    with pytest.raises(DecoderError, match="defaults of all fields"):
+        make_decoder("avro", {"schema": record(many)})
+    assert len(make_decoder("avro", {"schema": record(many[:16])}).schema) == 16
+
+
+def record(fields: list[dict[str, Any]]) -> str:
+    return json.dumps({"type": "record", "name": "R", "fields": fields})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
-import math
 from typing import Any
 
 import pyarrow as pa
@@ -146,11 +145,12 @@ def test_types_beyond_those_of_json_come_from_text() -> None:
     assert "l[].q is not date32" in reason(decoder, b'{"l":[{"q":"x"}]}')
 
 
-def test_infinity_is_read_as_python_writes_it_and_in_no_other_spelling() -> None:
-    found = rows(FLAT, b'{"c":Infinity}', b'{"c":-Infinity}', b'{"c":NaN}', b'{"b":"Inf"}')
-    assert [row["c"] for row in found[:2]] == [math.inf, -math.inf]
-    assert math.isnan(found[2]["c"])
-    assert reason(FLAT, b'{"c":Inf}').startswith("not JSON")
+def test_infinity_and_nan_are_no_numbers_of_json_in_any_spelling() -> None:
+    for text in ("Infinity", "-Infinity", "NaN", "Inf"):
+        assert reason(FLAT, b'{"c":%s}' % text.encode()).startswith("not JSON")
+    assert rows(FLAT, b'{"b":"Inf"}', b'{"b":"NaN, Inf}"}') == [
+        {"a": None, "b": text, "c": None, "d": None} for text in ("Inf", "NaN, Inf}")
+    ]
 
 
 def test_a_schema_is_inferred_from_a_sample_and_fixed() -> None:
@@ -215,3 +215,54 @@ def test_a_name_that_is_no_text_is_not_inferred() -> None:
     decoder = make_decoder("json", {}).with_sample(messages)
     assert decoder.schema.names == ["s", "n"]
     assert [reject.index for reject in decoder.decode(messages).rejects] == [0]
+
+
+IGNORING = make_decoder("json", {"schema": "n int64, d double", "extra": "ignore"})
+
+
+@pytest.mark.parametrize(
+    ("message", "rows_of_it"),
+    [
+        (b'{"n":1},"x":5', None),
+        (b'{"n":1},"y":{"m":1}', None),
+        (b'{"n":1}, "z":{}', None),
+        (b'{"n":1}}', None),
+        (b'{"n":1}}\0', None),
+        (b'{"n":1},', None),
+        (b'{"n":1}{}', None),
+        (b'{"n":1}\n{"x":2}', [{"n": 1, "d": None}, {"n": None, "d": None}]),
+        (b'{"n":1}\n{}\n{', None),
+        (b'{"n":1,"n":2}', None),
+        (b'{"n":null,"n":2}', None),
+        (b'{"x":1,"x":2}', [{"n": None, "d": None}]),
+        (b'{"d":-0}', [{"n": None, "d": 0.0}]),
+        (b'{"x":' + b"9" * 5000 + b"}", [{"n": None, "d": None}]),
+        (b'{"x":1e999999999999999999999}', [{"n": None, "d": None}]),
+        (b'{"x":NaN}', None),
+        (b'{"x":"\\ud800"}', [{"n": None, "d": None}]),
+        (b'{"x":' + b"[" * 399 + b"]" * 399 + b"}", [{"n": None, "d": None}]),
+        (b'{"x":' + b"[" * 401 + b"]" * 401 + b"}", None),
+    ],
+)  # fmt: skip
+def test_a_message_has_one_result_whatever_stands_beside_it(
+    message: bytes, rows_of_it: list[dict[str, Any]] | None
+) -> None:
+    sound = b'{"n":7}'
+    for before, after in (
+        ([], []),
+        ([sound], []),
+        ([], [sound]),
+        ([sound] * 400, [sound] * 400),
+        ([b"{"], [sound]),
+        ([], [b""]),
+        ([b'{"n":'], [b"1}"]),
+    ):
+        decoded = decode(IGNORING, *before, message, *after)
+        found = [
+            row
+            for row, source in zip(
+                decoded.columns.to_pylist(), decoded.source.to_pylist(), strict=True
+            )
+            if source == len(before)
+        ]
+        assert (repr(found) if found else None) == (repr(rows_of_it) if rows_of_it else None)

@@ -61,6 +61,6 @@ def test_a_schema_is_inferred_with_the_types_of_the_format() -> None:
     moment = dt.datetime(2024, 5, 6, tzinfo=dt.UTC)
     sample = [msgpack.packb({"b": b"x", "t": moment, "n": [1]}, datetime=True), msgpack.packb([1])]
     found = make_decoder("msgpack", {}).with_sample(pa.array(sample, pa.binary()))
-    assert found.options["schema"] == "b binary, t timestamp[us, tz=UTC], n list<int64>"
+    assert found.options["schema"] == "b binary, t timestamp[ns, tz=UTC], n list<int64>"
     with pytest.raises(DecoderError, match="no message of the sample"):
         make_decoder("msgpack", {}).with_sample(pa.array([b"\xc1"], pa.binary()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
+import base64
 import pickle
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from google.protobuf import (
 from grpc_tools import protoc
 
 from aerolog.catalog.decoders import Decoded, Decoder, DecoderError, check_decoded, make_decoder
+from aerolog.catalog.export.manifest import as_before
 
 PROTO = """syntax = "proto3";
 package shop;
@@ -93,13 +94,15 @@ def test_every_kind_of_field_has_a_column(decoder: Decoder, order: Any) -> None:
     message.placed.seconds, message.placed.nanos = 1_700_000_000, 1999
     message.limit.value = 0
     message.parent.id = 4
-    (row,) = decode(decoder, message.SerializeToString()).columns.to_pylist()
+    columns = decode(decoder, message.SerializeToString()).columns
+    assert columns.schema.field("placed").type == pa.timestamp("ns", "UTC")
+    assert columns.column("placed").cast(pa.int64()).to_pylist() == [1_700_000_000_000_001_999]
+    (row,) = columns.drop_columns(["placed"]).to_pylist()
     assert row == {
         "id": -5,
         "side": "SELL",
         "lines": [{"item": "nut", "count": 2**32 - 1}, {"item": "bolt", "count": 0}],
         "prices": [("nut", 0.5)],
-        "placed": dt.datetime(2023, 11, 14, 22, 13, 20, 1, tzinfo=dt.UTC),
         "limit": 0,
         "card": None,
         "coin": b"\0",
@@ -193,3 +196,33 @@ def test_imports_that_do_not_end_are_refused(imports: dict[str, list[str]], said
         found.file.add(name=name, dependency=dependencies)
     with pytest.raises(DecoderError, match=said):
         make_decoder("protobuf", {"descriptor_set": base64_of(found.SerializeToString())})
+
+
+@pytest.mark.parametrize("depth", [20, 500, 5000])
+def test_a_chain_of_many_messages_is_refused(depth: int) -> None:
+    files = descriptor_pb2.FileDescriptorSet()
+    file = files.file.add(name="chain.proto", package="p", syntax="proto3")
+    for index in range(depth):
+        file.message_type.add(name=f"M{index}").field.add(
+            name="next", number=1, label=1, type=11, type_name=f".p.M{index + 1}"
+        )
+    file.message_type.add(name=f"M{depth}").field.add(name="end", number=1, label=1, type=5)
+    content = base64.b64encode(files.SerializeToString()).decode()
+    with pytest.raises(DecoderError, match="too many or too deep fields"):
+        make_decoder("protobuf", {"descriptor_set": content, "message": "p.M0"})
+    shallow = {"descriptor_set": content, "message": f"p.M{depth - 10}"}
+    assert make_decoder("protobuf", shallow).schema.names == ["next"]
+
+
+def test_the_unit_of_times_is_an_option_that_an_older_export_lacks(descriptor_file: Path) -> None:
+    """Earlier versions had microseconds: their exports go on with them, and with nothing else."""
+    given = {"descriptor_file": str(descriptor_file), "message": "shop.Order"}
+    nanoseconds = make_decoder("protobuf", given)
+    assert nanoseconds.options["time_unit"] == "ns"
+    microseconds = make_decoder("protobuf", given | {"time_unit": "us"})
+    before = {"name": "protobuf", "options": dict(microseconds.options)}
+    del before["options"]["time_unit"]
+    for decoder, is_same in ((microseconds, True), (nanoseconds, False)):
+        now = {"name": "protobuf", "options": dict(decoder.options)}
+        assert (as_before(before, now) == before) is is_same
+        assert as_before(now, now) == now

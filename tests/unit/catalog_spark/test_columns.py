@@ -56,11 +56,12 @@ def test_types_that_spark_has_not_become_such_that_hold_them(
     assert given.column(0).to_pylist() == [value if expected is ... else expected, None]
 
 
-def test_nanoseconds_are_kept_in_a_column_beside() -> None:
-    source = pa.schema([pa.field("at", pa.timestamp("ns", tz="UTC"))])
+@pytest.mark.parametrize("kind", [pa.timestamp("ns", tz="UTC"), pa.duration("ns")])
+def test_nanoseconds_are_kept_in_a_column_beside(kind: pa.DataType) -> None:
+    source = pa.schema([pa.field("at", kind)])
     columns = SparkColumns(source)
     rows = pa.RecordBatch.from_arrays(
-        [pa.array([1_700_000_000_123_456_789, None], pa.timestamp("ns", tz="UTC"))], schema=source
+        [pa.array([1_700_000_000_123_456_789, None], kind)], schema=source
     )
     given = columns.batch(rows)
     assert given.schema.names == ["at", "at_ns"]
