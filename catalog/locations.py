@@ -183,13 +183,21 @@ class OpenPlaces(Resource):
 
 
 def local_folder(place: str) -> str | None:
-    """The path of a place on this machine; None when the place is in an object store."""
+    """The path of a place on this machine; None when the place is in an object store.
+
+    Raises:
+        ConfigurationError: the place is no URL, or its path has a zero byte.
+    """
     match = _SCHEME.match(place)
     if match is None or "://" not in place:
-        return place
-    if match[1].lower() != "file":
+        path = place
+    elif match[1].lower() != "file":
         return None
-    return unquote(url_parts(place).path)
+    else:
+        path = unquote(url_parts(place).path)
+    if "\0" in path:
+        raise ConfigurationError(f"{path!r} is no path: no name of a file has a zero byte")
+    return path
 
 
 def url_parts(url: str) -> SplitResult:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import tempfile
 from collections import OrderedDict
+from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 from urllib.parse import parse_qs, urlsplit
@@ -31,6 +34,50 @@ class PlaceUnreachableError(AerologError, ConnectionError):
 
 CACHE_BYTES = 2 * 1024 * 1024 * 1024
 _CHUNK_BYTES = 8 * 1024 * 1024
+_PROBE_TIMEOUT_S = 120
+# Errors of Python are left to the caller, except for those that its own call would not survive.
+_PROBE = """
+import sys
+from pyarrow import fs
+store, root = fs.FileSystem.from_uri(sys.stdin.read())
+try:
+    store.get_file_info(root)
+except Exception as error:
+    if "AuthenticationException" in str(error):
+        raise
+"""
+
+
+@cache
+def _check_azure(url: str, refusal: str) -> None:
+    """See in another process whether Azure gives access.
+
+    Without credentials, the library of Azure ends its process.
+
+    Raises:
+        PlaceUnreachableError: it gives none.
+    """
+    if not sys.executable:
+        return
+    try:
+        done = subprocess.run(  # noqa: S603 (the program is our own interpreter)
+            [sys.executable, "-c", _PROBE],
+            input=url,  # it may have secrets, which others see in arguments
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_PROBE_TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired:
+        return  # it does not end the process at least
+    if done.returncode == 0:
+        return
+    lines = [line for line in done.stderr.splitlines() if "credential" in line.lower()]
+    raise PlaceUnreachableError(
+        "Azure gives no access: put the account's key or a token into the URL, set"
+        " credential_kind=anonymous there for a public container, or set the variables of Azure's"
+        f" default credential: {lines[-1][:300] if lines else refusal}"
+    )
 
 
 class Objects:
@@ -65,6 +112,7 @@ class Objects:
 
         Raises:
             ConfigurationError: the URL has no known form.
+            PlaceUnreachableError: Azure gives no access.
             MissingExtraError: Arrow is not installed.
         """
         fs, pyarrow = require("pyarrow.fs", purpose), require("pyarrow", purpose)
@@ -74,6 +122,8 @@ class Objects:
             raise ConfigurationError(
                 f"{refusal}, or a URL that begins with file, s3, gs, abfs or hdfs"
             ) from error
+        if url.lower().startswith(("abfs:", "abfss:")):
+            _check_azure(url, refusal)
         asked = parse_qs(urlsplit(url).query).get("allow_bucket_creation", [""])[-1]
         return cls(store, str(root), purpose, makes_bucket=asked.lower() == "true")
 

@@ -15,6 +15,7 @@ import tempfile
 import uuid
 import warnings
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
@@ -50,6 +51,29 @@ DEFAULTS: Final = {
 }
 
 
+def _is_of_the_jvm(error: BaseException) -> bool:
+    """Whether an error is that of a connection to Spark's JVM, which has ended then."""
+    return isinstance(error, ConnectionError | EOFError) or "Py4JNetwork" in type(error).__name__
+
+
+def _names_a_dead_jvm(method: Any) -> Any:
+    """Raise `SparkRunError` where the connection to Spark's JVM breaks: its text names no JVM."""
+
+    @wraps(method)
+    def named(self: Any, *arguments: Any) -> Any:
+        try:
+            return method(self, *arguments)
+        except Exception as error:
+            if not _is_of_the_jvm(error):
+                raise
+            raise SparkRunError(
+                "the JVM of Spark has ended, nothing was loaded; was it killed, or out of memory?"
+                f" Its log is {self.log}"
+            ) from error
+
+    return named
+
+
 class SparkExecutor:
     """Runs units on a session of its own, or on one that is given. See ``job_run.Executor``."""
 
@@ -63,6 +87,11 @@ class SparkExecutor:
     def session(self) -> Any:
         """The session in use, None before ``start``."""
         return self._session
+
+    @property
+    def log(self) -> Path | None:
+        """The file with the output of the JVM; None where the session was given."""
+        return self._log
 
     def start(self) -> None:
         """Start a session, unless one was given.
@@ -92,6 +121,7 @@ class SparkExecutor:
                 ) from error
         self._session.sparkContext.setLogLevel("ERROR")
 
+    @_names_a_dead_jvm
     def run(self, work: Work, progress: Callable[[int], None]) -> list[UnitResult]:
         """See ``job_run.Executor``."""
         units, count = list(work.units), len(work.units)
@@ -156,8 +186,13 @@ class SparkExecutor:
 
         # Stopping a session leaves its JVM to the end of this process. It ends with its input.
         gateway = session.sparkContext._gateway  # noqa: SLF001
-        session.stop()
-        gateway.shutdown()
+        try:
+            session.stop()
+            gateway.shutdown()
+        except Exception as error:
+            # What was loaded is loaded: the run does not fail because the JVM has ended before.
+            if not _is_of_the_jvm(error):
+                raise
         if gateway.proc is not None:
             gateway.proc.stdin.close()
             gateway.proc.wait(_STOP_TIMEOUT_S)
@@ -182,6 +217,7 @@ class SparkExecutor:
             problem = f"the rules cannot be applied: {_first_line(error)}"
             raise RuleError(self._job.path, "rules", problem) from error
 
+    @_names_a_dead_jvm
     def check(self, rows: pa.Schema) -> None:
         """See ``job_run.Executor``."""
         job = self._job
@@ -238,7 +274,8 @@ class SparkExecutor:
         thread.join()
         if failed:
             error = failed[0]
-            if not isinstance(error, PySparkException) and "Py4J" not in type(error).__name__:
+            is_spark = isinstance(error, PySparkException) or "Py4J" in type(error).__name__
+            if not is_spark or _is_of_the_jvm(error):
                 raise error
             raise SparkRunError(
                 f"Spark gave the work up, nothing was loaded: {_last_line(error)}"

@@ -27,6 +27,7 @@ from aerolog.catalog.index.errors import (
     NotACatalogError,
 )
 from aerolog.transport.errors import AerologError
+from aerolog.transport.memory.filesystem import has_inodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,6 +158,10 @@ def checked(url: URL) -> URL:
             f"a catalog cannot be in {url.database!r}: the name is not UTF-8; name another with"
             " --catalog"
         ) from error
+    if "\0" in (url.database or ""):
+        raise CatalogUrlError(
+            f"a catalog cannot be in {url.database!r}: no name of a file has a zero byte"
+        )
     return url
 
 
@@ -173,7 +178,16 @@ def translate_errors(engine: Engine) -> None:
 
     @event.listens_for(engine, "handle_error")
     def translate(context: ExceptionContext) -> None:
-        translated = translation(name, context.original_exception, context.sqlalchemy_exception)
+        reported = context.original_exception
+        translated = translation(name, reported, context.sqlalchemy_exception)
+        if translated is None and context.connection is None and _of_driver(reported):
+            translated = CatalogUrlError(f"{name} has an option that is wrong: {_line(reported)}")
+        file = engine.url.database if engine.url.get_backend_name() == "sqlite" else None
+        if isinstance(translated, CatalogUnreachableError) and file and not has_inodes(file):
+            translated = CatalogUnreachableError(
+                f"{name} cannot be used: its file system has no inodes left for more files, remove"
+                " some"
+            )
         if translated is not None:
             raise translated from context.original_exception
 
@@ -241,6 +255,10 @@ def translation(
     if isinstance(wrapped, OperationalError | InterfaceError):
         return _of_connection(name, reported)
     return None
+
+
+def _of_driver(reported: BaseException) -> bool:
+    return type(reported).__module__.partition(".")[0] in {"psycopg", "sqlite3"}
 
 
 def _of_sqlite(name: str, reported: BaseException, code: int) -> CatalogError | None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy.engine import URL
 from sqlalchemy.orm import Session
 
+from aerolog.archive.format.layout import CATALOG_NAME
 from aerolog.catalog.index.database_errors import checked, damage_named, parsed_url
 from aerolog.catalog.index.engine import WRITES, is_read_only, make_engine
-from aerolog.catalog.index.errors import CatalogUrlError
+from aerolog.catalog.index.errors import CatalogUnreachableError, CatalogUrlError
 from aerolog.catalog.index.migration import prepare
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.resource import Resource
@@ -45,6 +46,26 @@ def catalog_url(url: str | None = None, archive_dir: Path | str | None = None) -
 def open_engine(url: str | None = None, archive_dir: Path | str | None = None) -> Engine:
     """Make an engine for a catalog's database without a look at its tables; see `catalog_url`."""
     return make_engine(catalog_url(url, archive_dir))
+
+
+def check_archive_dir(url: str | None, archive_dir: Path | str | None) -> None:
+    """Check that the folder in which a database would be made is an archive's.
+
+    Args:
+        url: the database's URL; the folder has none when it is given.
+        archive_dir: the folder that a person named.
+
+    Raises:
+        CatalogUnreachableError: it has neither a database nor an archive's catalog.
+    """
+    if url is not None or archive_dir is None:
+        return
+    folder = Path(archive_dir)
+    if (folder / DATABASE_NAME).exists() or (folder / CATALOG_NAME).exists():
+        return
+    raise CatalogUnreachableError(
+        f"{folder} is no archive's folder, it has no {CATALOG_NAME}: no catalog is made there"
+    )
 
 
 class RecordingCatalog(Resource):

@@ -35,9 +35,11 @@ def open_catalog(options: CatalogOptions) -> "RecordingCatalog":
         CatalogError: it cannot be opened; what to do is in the text.
     """
     from aerolog.catalog.index import RecordingCatalog
+    from aerolog.catalog.index.recording_catalog import check_archive_dir
 
     if options.catalog is None and options.archive_dir is None:
         raise typer.BadParameter("pass --catalog URL, --archive-dir DIR or both")
+    check_archive_dir(options.catalog, options.archive_dir)
     return RecordingCatalog.open(options.catalog, archive_dir=options.archive_dir)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import traceback
@@ -24,6 +25,7 @@ from aerolog.tools.command_line.missing_pages import last_missing, missing_since
 from aerolog.tools.command_line.warning_lines import warning_lines
 from aerolog.tools.terminal.console import remark
 from aerolog.transport.errors import AerologError, MissingExtraError
+from aerolog.transport.memory.filesystem import has_inodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,6 +102,8 @@ def ending(work: Callable[[], Any], *, debug: bool = False) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort: told, with where to look
         if missing := missing_since(missing_before):
             return _fail(missing, EXIT_FAILED, debug=debug)
+        if "embedded null" in str(error):  # as Python says it of each call that takes a path
+            return _fail("the name of a file has a zero byte", EXIT_FAILED, debug=debug)
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         advice = "" if debug else "; --debug shows where"
         message = f"a fault of aerolog itself: {' '.join(what.split())}{advice}"
@@ -153,7 +157,10 @@ def _text(error: BaseException) -> str:
             discard_stdout()
             return f"standard output: {error.strerror}"
         where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror}"
+        lacking = ""
+        if error.errno == errno.ENOSPC and error.filename and not has_inodes(error.filename):
+            lacking = "; the file system has no inodes left for more files, remove some"
+        return f"{where}{error.strerror}{lacking}"
     return str(error) or type(error).__name__
 
 

@@ -326,6 +326,15 @@ def read_at_most(path: str | os.PathLike[str], length_max: int) -> bytes:
     return content
 
 
+def has_inodes(path: str | Path) -> bool:
+    """Whether the file system of a path takes one more file; the path need not exist.
+
+    Without inodes the system says that there is no space, however many bytes are free.
+    """
+    found = os.statvfs(existing_parent(os.fspath(path)))
+    return found.f_files == 0 or found.f_favail > 0
+
+
 @contextmanager
 def named(path: str | Path) -> Iterator[None]:
     """Give errors of an open file its name, which the system does not tell with them.

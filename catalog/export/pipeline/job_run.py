@@ -46,7 +46,7 @@ from aerolog.catalog.index.job_runs import (
     forget_marks,
     load_marks,
 )
-from aerolog.catalog.index.recording_catalog import RecordingCatalog
+from aerolog.catalog.index.recording_catalog import RecordingCatalog, check_archive_dir
 from aerolog.catalog.index.search import check_ids, search
 from aerolog.catalog.index.search_text import parse_search
 from aerolog.catalog.locations import local_folder, open_place, without_secrets
@@ -141,6 +141,7 @@ def opened_catalog(job: Job) -> Iterator[RecordingCatalog]:
     """Open the job's catalog, after the folders of local archives were read into it."""
     from aerolog.catalog.index.folder_sync import sync_folder
 
+    check_archive_dir(job.catalog, job.archive_dir)
     with RecordingCatalog.open(job.catalog, archive_dir=job.archive_dir) as catalog:
         if job.archive_dir is not None:
             sync_folder(catalog, job.archive_dir)

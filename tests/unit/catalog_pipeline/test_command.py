@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines_here import numbers, run_here, visible, write_job
 
+from aerolog.catalog.index.recording_catalog import DATABASE_NAME
 from aerolog.tools.command_line.invocation import run
 
 if TYPE_CHECKING:
@@ -138,3 +139,15 @@ def test_a_store_that_is_not_there_is_named(
     assert "s3://lake/out" in err
     assert "check its address and credentials" in err
     assert "not-shown" not in err
+
+
+def test_a_folder_that_is_no_archives_gets_no_database(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_job(home)
+    (home / "archive" / DATABASE_NAME).unlink()
+    for words in (("run", path, "--dry-run"), ("run", path), ("status", path)):
+        code, _, err = said(capsys, *words)
+        assert code == 1
+        assert "is no archive's folder, it has no archive.catalog" in err
+        assert list((home / "archive").iterdir()) == []

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from pipelines_here import numbers, write_job
@@ -13,6 +16,9 @@ from aerolog.catalog.export.pipeline.job import load_job
 from aerolog.catalog.export.pipeline.job_run import run_job
 from aerolog.catalog.export.spark_runner import SparkExecutor, check_master
 from aerolog.tools.command_line.invocation import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def closed_port() -> int:
@@ -66,3 +72,36 @@ def test_a_run_says_so_before_it_starts_java(home, capsys) -> None:
         run_job(job, SparkExecutor(job))
     assert run(["pipeline", "run", str(path)]) == 1
     assert f"no Spark master answers at {url}: Connection refused" in capsys.readouterr().err
+
+
+class DeadSession:
+    """A session whose JVM was killed: whatever asks it finds the connection refused."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+
+
+def test_a_jvm_that_was_killed_is_named(home: Path) -> None:
+    numbers(0, 10).write(home / "archive")
+    job = load_job(write_job(home))
+    with pytest.raises(SparkRunError, match="the JVM of Spark has ended, nothing was loaded"):
+        run_job(job, SparkExecutor(job, DeadSession()))
+
+
+def test_a_jvm_that_ends_after_the_commit_does_not_fail_the_run(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyspark
+
+    executor = SparkExecutor(load_job(write_job(home)))
+    gateway = SimpleNamespace(proc=None, shutdown=lambda: None)
+    monkeypatch.setattr(pyspark.SparkContext, "_gateway", gateway)
+
+    def stop() -> None:
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+
+    session = SimpleNamespace(sparkContext=SimpleNamespace(_gateway=gateway), stop=stop)
+    monkeypatch.setattr(executor, "_session", session)
+    executor.close()
+    assert executor.session is None
+    assert pyspark.SparkContext._gateway is None

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
-from aerolog.catalog.index import RecordingCatalog, engine
+from aerolog.catalog.index import RecordingCatalog, database_errors, engine
 from aerolog.catalog.index.database_errors import translation
 from aerolog.catalog.index.errors import (
     CatalogCredentialsError,
@@ -240,3 +240,39 @@ class TestOfAServer:
                 session.execute(text("SELECT 1"))
             # The next one has a connection of its own.
             assert search(catalog, Search()) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("connect_timeout=abc", "bad value for connect_timeout: 'abc'"),
+        ("nonsense=1", 'invalid connection option "nonsense"'),
+    ],
+)
+def test_an_option_of_a_url_that_is_wrong_is_named(
+    option: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"postgresql://u:secret@127.0.0.1:1/d?{option}"
+    line = said_by_command(url, capsys)
+    assert line.endswith(f"has an option that is wrong: {said}")
+    assert "secret" not in line
+
+
+def test_a_name_with_a_zero_byte_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no name of a file has a zero byte" in said_by_command("sqlite:////tmp/a%00b", capsys)
+
+
+def test_a_file_system_without_inodes_is_no_full_disk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_errors, "has_inodes", lambda _path: False)
+    line = said_by_command(f"sqlite:///{tmp_path}/none/catalog.db", capsys)
+    assert line.endswith("its file system has no inodes left for more files, remove some")
+
+
+def test_a_folder_that_is_no_archives_gets_no_database(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["catalog", "search", "--archive-dir", str(tmp_path)]) == 1
+    assert "is no archive's folder, it has no archive.catalog" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

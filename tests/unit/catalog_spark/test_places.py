@@ -11,6 +11,7 @@ import pytest
 from pyarrow import fs
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.catalog import object_store
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.dataset import ArchiveDataset
 from aerolog.catalog.index import RecordingCatalog, sync_folder
@@ -238,3 +239,26 @@ def test_a_dataset_of_archives_wants_each_id_in_one_of_them(folder: Path, tmp_pa
     with pytest.raises(ArchiveError, match="unknown recording id: 9 in"):
         ArchiveDataset(both, Choice(recording_ids=(0, 9))).count_rows()
     assert ArchiveDataset(both).count_rows([("recording_id", "==", 9)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("probe", "said"),
+    [
+        ("import os; os.abort()", "Azure gives no access"),
+        ("raise SystemExit('no credential is there')", "default credential: no credential is"),
+    ],
+)
+def test_azure_without_credentials_ends_no_process(
+    probe: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its library aborts the process that asks: another one asks first."""
+    monkeypatch.setattr(object_store, "_PROBE", probe)
+    url = f"abfs://container@127.0.0.1:1/{len(probe)}"
+    with pytest.raises(PlaceUnreachableError, match=said):
+        open_place(url)
+
+
+@pytest.mark.parametrize("place", ["file:///tmp/a%00b", "/tmp/a\0b"])
+def test_a_path_with_a_zero_byte_is_refused(place: str) -> None:
+    with pytest.raises(ConfigurationError, match="zero byte"):
+        local_folder(place)

@@ -1,5 +1,6 @@
 """``--debug``: the same message and exit code, with the traceback before them."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -70,6 +71,36 @@ def test_a_fault_of_the_program_is_a_line_and_exits_70(
     assert shown.startswith("Traceback")
     assert "in broken" in shown
     assert "--debug" not in shown
+
+
+@pytest.mark.parametrize(
+    ("error", "free", "told"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "/tmp/x"), 9, "No space left on device"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "/tmp/x"),
+            0,
+            "the file system has no inodes left for more files, remove some",
+        ),
+        (ValueError("embedded null byte"), 9, "the name of a file has a zero byte"),
+    ],
+)
+def test_an_error_says_what_is_lacking(
+    error: Exception,
+    free: int,
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken() -> None:
+        raise error
+
+    monkeypatch.setattr(invocation, "application", broken)
+    found = os.statvfs_result((4096, 4096, 10, 10, 10, 10, free, free, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda _path: found)
+
+    assert main(["export"]) == 1
+    assert capsys.readouterr().err.endswith(f"{told}\n")
 
 
 @pytest.mark.parametrize("service", ["driver", "archive", "archiving-driver"])
