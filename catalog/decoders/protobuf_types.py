@@ -9,6 +9,7 @@ from aerolog.catalog.decoders.exact_times import whole
 from aerolog.catalog.decoders.exact_values import UnknownFieldError
 from aerolog.catalog.decoders.misfits import MisfitError
 from aerolog.catalog.extras import require
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,6 @@ else:
 FIELDS_MAX = 10_000
 DEPTH_MAX = 16
 _INT64_MAX = 2**63 - 1
-_SECOND_NS = 1_000_000_000
 
 # The numbers of FieldDescriptor.CPPTYPE_...
 _INT32, _INT64, _UINT32, _UINT64, _DOUBLE, _FLOAT, _BOOL, _ENUM, _STRING, _MESSAGE = range(1, 11)
@@ -184,7 +184,7 @@ def _time(kind: pa.DataType, path: str) -> tuple[pa.DataType, Take]:
     """A column of a Timestamp or a Duration, and the function that converts it exactly."""
 
     def take(value: Any) -> int:
-        found = whole(int(value.seconds) * _SECOND_NS + int(value.nanos), kind, path)
+        found = whole(int(value.seconds) * NS_PER_S + int(value.nanos), kind, path)
         if not -_INT64_MAX - 1 <= found <= _INT64_MAX:
             raise MisfitError(f"{path} is out of the range of {kind}; option time_unit has others")
         return found
