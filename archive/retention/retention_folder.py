@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aerolog.archive.format.layout import SIDE_FOLDER
+from aerolog.archive.format.side_folder import make_side_folder
 from aerolog.archive.retention.errors import NoRoomError, RetentionLockedError
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.error_text import format_time
@@ -243,8 +244,8 @@ def make_folder(archive_dir: str | Path, files: FileSystem) -> None:
     if not files.is_dir(str(archive_dir)):
         raise FileNotFoundError(f"there is no folder {archive_dir}")
     path = folder_path(archive_dir)
-    if files.is_dir(path):
+    if files.is_dir(path) and not files.is_link(path):
         return
-    files.make_dirs(path)
+    make_side_folder(path, files)
     files.sync_dir(str(Path(path).parent))
     files.sync_dir(str(archive_dir))

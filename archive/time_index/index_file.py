@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aerolog.archive.format.side_folder import make_side_folder
 from aerolog.archive.time_index.blocks import TimeBlocks, encode_blocks
 from aerolog.archive.time_index.layout import (
     BLOCK_LENGTH,
@@ -55,7 +56,7 @@ def begin_notes(
     """
     position = descriptor.start_position if position is None else position
     path = index_path(archive_dir, descriptor.recording_id)
-    files.make_dirs(str(Path(path).parent))
+    make_side_folder(Path(path).parent, files)
     if files.exists(path):
         files.remove(path)
     header = IndexHeader.of(descriptor, source=source_of(time_offset))
@@ -217,7 +218,7 @@ def write_index(
     """
     path = index_path(archive_dir, header.recording_id)
     blocks = encode_blocks(times, positions, header.recording_id, header.identity)
-    files.make_dirs(str(Path(path).parent))
+    make_side_folder(Path(path).parent, files)
     new = path + _NEW_SUFFIX
     try:
         files.write_bytes(new, header.encode_block() + bytes(blocks))

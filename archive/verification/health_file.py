@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.format.side_folder import make_side_folder
 from aerolog.archive.verification.layout import (
     HEADER_LENGTH,
     HEALTH_FOLDER,
@@ -155,7 +156,7 @@ class HealthWriter:
 
     def _write_anew(self) -> None:
         self._is_sound = False
-        self._files.make_dirs(f"{self._folder}/{HEALTH_FOLDER}")
+        make_side_folder(f"{self._folder}/{HEALTH_FOLDER}", self._files)
         temporary = self._path + _TEMPORARY
         records = self.records.by_base.values()
         data = self._header + b"".join(record.encode() for record in records)

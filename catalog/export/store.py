@@ -23,6 +23,7 @@ from aerolog.catalog.locations import local_folder, url_parts, without_secrets
 from aerolog.catalog.object_store import Objects
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.filesystem import RealFileSystem, named
+from aerolog.transport.memory.regular_file import open_regular, read_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -241,7 +242,7 @@ class Store(ABC):
         """The content of a small file, None when there is none."""
         try:
             with self.open(path) as file:
-                return bytes(file.read())
+                return read_whole(file, self.full_path(path))
         except FileNotFoundError:
             return None
 
@@ -317,7 +318,7 @@ class FolderStore(Store):
 
     def open(self, path: str) -> Any:
         """See `Store`."""
-        return (self._root / path).open("rb")
+        return open(self._root / path, "rb", opener=open_regular)
 
     def size(self, path: str) -> int | None:
         """See `Store`."""

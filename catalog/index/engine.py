@@ -19,6 +19,7 @@ from sqlalchemy import create_engine, event, pool
 
 from aerolog.catalog.extras import require
 from aerolog.catalog.index.database_errors import translate_errors
+from aerolog.catalog.index.errors import NotACatalogError
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine
@@ -74,6 +75,11 @@ def is_read_only(file: str) -> bool:
 
 def _connect_sqlite(dialect: Any, _record: Any, arguments: Any, settings: dict[str, Any]) -> Any:
     file, *others = arguments
+    if Path(file).is_symlink() and not Path(file).exists():
+        raise NotACatalogError(
+            f"{file} is a link to a file that does not exist, and no database is made where it"
+            " leads: remove the link, or name the database by --catalog"
+        )
     pragmas = ["foreign_keys = ON"]
     if not settings.get("uri") and is_read_only(file):
         settings = settings | {"uri": True}

@@ -82,3 +82,47 @@ def test_a_file_that_is_named(folder: Path, command: str, kind: str) -> None:
     assert re.search(
         r"no(t a)? regular file|is no file of a driver or an archive", error.replace("\n", " ")
     ), error
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "export 1 --to {}/out --archive-dir {}",
+        "export --check --to {}/out",
+        "retention plan --everything --max-size 1m --archive-dir {} --export {}/out",
+    ],
+)
+def test_the_manifest_of_an_export(folder: Path, command: str, kind: str) -> None:
+    code, error = said("export", "1", "--to", folder / "out", "--archive-dir", folder)
+    assert code == 0, error
+    make_odd(folder / "out" / "_aerolog_manifest.json", kind)
+    code, error = said(*(word.replace("{}", str(folder)) for word in command.split(" ")))
+    assert code == 1, error
+    assert "no regular file" in " ".join(error.split()), error
+
+
+@pytest.mark.parametrize(
+    ("name", "leads_to", "command"),
+    [
+        ("aerolog-catalog.db", "none.db", "catalog sync"),
+        ("aerolog/retention", "", "retention apply --everything --max-size 1m --yes"),
+        ("aerolog/retention", "none", "retention hold 1 --reason x"),
+        ("aerolog/times", "", "recordings times 1 --rebuild"),
+        ("aerolog/health", "", "verify --note"),
+        ("aerolog", "", "retention apply --everything --max-size 1m --yes"),
+    ],
+)
+def test_a_link_makes_no_file_elsewhere(
+    folder: Path, tmp_path: Path, name: str, leads_to: str, command: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).symlink_to(elsewhere / leads_to)
+    code, error = said(*command.split(" "), "--archive-dir", folder)
+    assert "is a link" in " ".join(error.split()), (code, error)
+    assert list(elsewhere.iterdir()) == []

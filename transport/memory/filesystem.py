@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 from aerolog.transport.errors import ConfigurationError, StorageSpaceError
 from aerolog.transport.memory.data_file import DataFile
 from aerolog.transport.memory.mapped_file import MappedFile, existing_parent, usable_space
-from aerolog.transport.memory.regular_file import open_named, open_regular
+from aerolog.transport.memory.regular_file import open_named, open_regular, read_whole
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
@@ -304,7 +304,7 @@ class RealFileSystem(FileSystem):
 
     def read_bytes(self, path: str) -> bytes:
         with open(path, "rb", opener=open_regular) as file:
-            return file.read()
+            return read_whole(file, path)
 
     def write_bytes(self, path: str, data: bytes) -> None:
         with named(path), open(path, "wb", opener=open_regular) as file:

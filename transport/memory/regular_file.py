@@ -12,11 +12,13 @@ import os
 import stat
 from typing import TYPE_CHECKING, BinaryIO, Final, NoReturn
 
-from aerolog.transport.errors import NoRegularFileError
+from aerolog.transport.errors import FileFormatError, NoRegularFileError
 
 if TYPE_CHECKING:
     StrPath = str | os.PathLike[str]
 
+#: The most bytes of a file that is read as a whole.
+WHOLE_MAX: Final = 1 << 28
 #: Names of what this process has open already: a shell's ``<(command)``, or standard input.
 _OPEN_ALREADY: Final = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 
@@ -47,6 +49,20 @@ def open_regular(path: StrPath, flags: int = os.O_RDONLY, mode: int = 0o666) -> 
         os.close(fd)
         raise
     return fd
+
+
+def read_whole(file: BinaryIO, path: StrPath) -> bytes:
+    """Read a file that is small if it is what its name says.
+
+    Raises:
+        FileFormatError: it has more than `WHOLE_MAX` bytes.
+    """
+    content = file.read(WHOLE_MAX + 1)
+    if len(content) > WHOLE_MAX:
+        raise FileFormatError(
+            f"{os.fspath(path)}: it has over {WHOLE_MAX} bytes, so it is not what its name says"
+        )
+    return content
 
 
 def open_named(path: StrPath) -> BinaryIO:

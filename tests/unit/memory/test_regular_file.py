@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.transport.errors import NoRegularFileError
+from aerolog.transport.errors import FileFormatError, NoRegularFileError
 from aerolog.transport.memory.data_file import DataFile
 from aerolog.transport.memory.filesystem import RealFileSystem, read_at_most
 from aerolog.transport.memory.mapped_file import MappedFile
-from aerolog.transport.memory.regular_file import open_regular
+from aerolog.transport.memory.regular_file import WHOLE_MAX, open_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,3 +117,14 @@ def test_a_file_is_opened_to_wait_as_usual_and_for_nobody_else(tmp_path: Path) -
         assert not os.get_inheritable(fd)
     finally:
         os.close(fd)
+
+
+def test_a_file_that_is_too_long_to_be_read_whole_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with path.open("wb") as file:
+        file.truncate(WHOLE_MAX)
+    assert len(FILES.read_bytes(str(path))) == WHOLE_MAX
+    with path.open("r+b") as file:
+        file.truncate(WHOLE_MAX + 1)
+    with pytest.raises(FileFormatError, match=r"journal\.jsonl: it has over \d+ bytes"):
+        FILES.read_bytes(str(path))
