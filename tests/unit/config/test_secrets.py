@@ -1,0 +1,63 @@
+"""Texts that are shown or stored have no secrets in them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from aerolog.transport.secrets import without_secrets
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("/data/archive", "/data/archive"),
+        ("postgresql+psycopg://me:hush@host:5432/db", "postgresql+psycopg://host:5432/db"),
+        ("postgresql://me:hush@hush@host/db", "postgresql://host/db"),
+        ("postgresql://me:hu/sh@host/db", "postgresql://host/db"),
+        ("postgresql://me:hu?sh@host/db", "postgresql://host/db"),
+        ("postgresql://me:hu#sh@host/db", "postgresql://host/db"),
+        ("postgresql://me@host/db?password=hush&sslmode=require",
+         "postgresql://host/db?sslmode=require"),
+        ("postgresql:///db?host=/tmp/x&password=hush", "postgresql:///db?host=/tmp/x"),
+        ("s3://AKIA:hu/sh+hush=@bucket/path", "s3://bucket/path"),
+        ("s3://bucket/path@v1/x", "s3://bucket/path@v1/x"),
+        ("s3://bucket:9000/path@v1", "s3://bucket:9000/path@v1"),
+        ("s3://b/p?secret_key=hush&region=r", "s3://b/p?region=r"),
+        ("abfs://c@acc.dfs.core.windows.net/p?sas=hush&sig=hush", "abfs://acc.dfs.core.windows.net/p"),
+        ("abfss://c/p?sv=1&sig=hush&account_key=hush", "abfss://c/p?sv=1"),
+        ("http://[::1]:80/x?token=hush", "http://[::1]:80/x"),
+        ("spark://me:hush@master:7077", "spark://master:7077"),
+        ("cannot reach 's3://k:hush@b/x': refused", "cannot reach 's3://b/x': refused"),
+        ("two: s3://k:hush@a and s3://k:hush@b.", "two: s3://a and s3://b."),
+        ("FATAL: password=hush host=h", "FATAL: password=*** host=h"),
+        ("fs.azure.account.key.acc = hush", "fs.azure.account.key.acc = ***"),
+        ("secret_access_key=hush, region=r", "secret_access_key=***, region=r"),
+        ("term-length=64k|key=value", "term-length=64k|key=***"),
+        ("the password: is missing", "the password: is missing"),
+    ],
+)  # fmt: skip
+def test_of_a_text(text: str, shown: str) -> None:
+    assert without_secrets(text) == shown
+    assert without_secrets(shown) == shown
+    assert "hush" not in shown
+
+
+SECRET = st.text(st.sampled_from("abcXYZ019/@:+=-_.~%!$*()"), min_size=1, max_size=20)
+
+
+@given(SECRET, st.sampled_from(["s3", "postgresql", "abfs", "http"]))
+@example("a@b/c:d", "s3")
+def test_no_password_is_shown_whatever_stands_in_it(secret: str, scheme: str) -> None:
+    marked = f"hush{secret}hush"
+    shown = without_secrets(f"error at {scheme}://user:{marked}@host/path?x=1, try again")
+    assert "hush" not in shown
+    assert shown.startswith(f"error at {scheme}://")
+    assert "host/path?x=1" in shown
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_taken(text: str) -> None:
+    once = without_secrets(text)
+    assert without_secrets(once) == once

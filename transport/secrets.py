@@ -1,0 +1,69 @@
+"""Secrets in texts that are shown or stored: messages, logs, databases, tables.
+
+A message may quote a URL, a setting or another program's message, and each of these may hold a
+password. Whatever shows or stores such a text passes it through `without_secrets` first, where it
+leaves the program; nothing has to know through which parts the text has come.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+HIDDEN: Final = "***"
+#: Names of parameters whose values are secret, or may be.
+_NAMES: Final = (
+    r"\w*(?:password|passwd|passphrase|secret|token|credential|signature)\w*"
+    r"|(?:\w*[_.-])?(?:pwd|sas|sig|key|auth)"
+    r"|\w*(?:access|account|api|private|shared)[_.-]?key\w*"
+)
+_SECRET_NAME: Final = re.compile(_NAMES, re.IGNORECASE)
+# A setting in a text, as ``password=abc`` or ``fs.azure.account.key.x = abc``.
+_SETTING: Final = re.compile(
+    rf"(?<![\w.?&-])((?:[\w-]+\.)*(?:{_NAMES})(?:\.[\w.-]+)?\s?=\s?)([^\s'\",;)&]+)", re.IGNORECASE
+)
+_URL: Final = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]*")
+_PORT: Final = re.compile(r"\d{0,5}")
+
+
+def without_secrets(text: str) -> str:
+    """Return a text without the secrets that stand in it.
+
+    Of each URL the user and the password are left out, also those with slashes and at signs in
+    them, and values in its query that may be secrets. Where it is not certain what ends a password,
+    more is left out.
+
+    Args:
+        text: a URL, or any text with URLs or settings in it.
+    """
+    if "=" not in text and "://" not in text:
+        return text
+    return _SETTING.sub(rf"\g<1>{HIDDEN}", _URL.sub(lambda found: _url(found[0]), text))
+
+
+def _url(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    first = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    _, colon, after = first.partition(":")
+    # What stands after a colon is a port, or else the beginning of a password.
+    has_password = bool(colon) and not first.startswith("[") and not _PORT.fullmatch(after)
+    if "@" in first or (has_password and "@" in rest):
+        rest = rest[_end_of_user(rest, first, has_password=has_password) :]
+    address, mark, query = rest.partition("?")
+    query, hash_mark, fragment = query.partition("#")
+    pairs = [pair for pair in query.split("&") if not _is_secret(pair)]
+    kept = mark + "&".join(pairs) if mark and pairs and query else ""
+    return f"{scheme}://{address}{kept}{hash_mark}{fragment}"
+
+
+def _end_of_user(rest: str, first: str, *, has_password: bool) -> int:
+    """Where a URL's user and password end, counted from the end of its scheme."""
+    if not has_password and "@" in first:
+        return first.rindex("@") + 1
+    until = rest.find("?", len(first)) if "@" in rest.partition("?")[0] else -1
+    return rest.rindex("@", 0, len(rest) if until < 0 else until) + 1
+
+
+def _is_secret(pair: str) -> bool:
+    name = pair.partition("=")[0]
+    return _SECRET_NAME.fullmatch(name) is not None or "@" in pair
