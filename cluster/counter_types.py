@@ -9,6 +9,7 @@ import struct
 from enum import IntEnum
 from typing import Final
 
+CLIENT_HEARTBEAT: Final = 11  # the driver's, of each transport client
 MODULE_STATE: Final = 200
 NODE_ROLE: Final = 201
 CONTROL_TOGGLE: Final = 202

@@ -20,5 +20,21 @@ class SessionClosedError(ClusterError):
     """The session has ended; a new client connects anew."""
 
 
+class ServiceLostError(ClusterError):
+    """A service of the node has ended, so that the node cannot go on.
+
+    Attributes:
+        service_id: the service.
+    """
+
+    def __init__(self, service_id: int) -> None:
+        super().__init__(
+            f"Aeron client in service closed unexpectedly: serviceId={service_id}: its container"
+            " has ended, or stood still for aeron.client.liveness.timeout; see why in the"
+            " container's error log, then start the node and its container again"
+        )
+        self.service_id = service_id
+
+
 class ActiveClusterError(AerologError):
     """A live consensus module or service container owns the directory."""

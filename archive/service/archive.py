@@ -24,7 +24,7 @@ from aerolog.archive.service.replayer.replayer import Replayer
 from aerolog.archive.service.security.suppliers import authenticator_of, authorisation_of
 from aerolog.archive.service.session_table import Doorbell, SessionTable
 from aerolog.archive.service.verifier.verifier import verifier_of
-from aerolog.transport.concurrent.agent_runner import AgentInvoker
+from aerolog.transport.concurrent.agent_runner import AgentInvoker, AgentRunner
 from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.publication import ExclusivePublication
     from aerolog.transport.concurrent.agent import Agent
-    from aerolog.transport.concurrent.agent_runner import AgentRunner, DutyCycleTracker
+    from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.sources import Properties
 
@@ -349,6 +349,7 @@ class Archive(Component):
                     clock=self._clock,
                     error_handler=context.reporter.error,
                     trackers=[tracker] + [None] * (len(agents) - 1),
+                    on_failure=self._fail,
                 )
             ]
         idle = config[p.IDLE_STRATEGY]
@@ -440,6 +441,16 @@ class Archive(Component):
                 f"the archive of {self.archive_dir} is closed"
             ) from self.failure
         return self.runners[0].invoke()
+
+    def _fail(self, reason: BaseException) -> None:
+        super()._fail(reason)
+        self._end_runners()
+
+    def _end_runners(self) -> None:
+        """End recorder and replayer first, so that the conductor finds their sessions ended."""
+        for runner in self.runners:
+            if isinstance(runner, AgentRunner):
+                runner.close()  # of its own thread, this only asks for the end
 
     def _end_agents(self) -> None:
         """End recordings and replays; recorder and replayer have no other running thread."""

@@ -34,7 +34,7 @@ class ArchivingMediaDriver(Resource):
         clock: source of wall-clock and monotonic time; the system's when None.
         file_system: where all files are; the machine's when None.
         termination_hook: called when the driver obeys a terminate command.
-        on_fatal: called when the archive loses its driver.
+        on_fatal: called with the reason when driver or archive cannot go on.
 
     Attributes:
         driver: the running MediaDriver.
@@ -64,6 +64,7 @@ class ArchivingMediaDriver(Resource):
             clock=clock,
             file_system=file_system,
             termination_hook=termination_hook,
+            on_fatal=on_fatal,
             **dict(driver_options or {}),  # type: ignore[arg-type]  # settings by keyword
         )
         try:

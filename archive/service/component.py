@@ -106,6 +106,7 @@ class Component(Resource, ABC):
             clock=self._clock,
             error_handler=self._reporter.error,
             trackers=[tracker] + [None] * (len(agents) - 1),
+            on_failure=self._fail,
         )
 
     # -- state and end ----------------------------------------------------------------------------
@@ -121,6 +122,9 @@ class Component(Resource, ABC):
         return self._closed or self.failure is not None
 
     def _fail(self, reason: BaseException) -> None:
+        """Note and tell why the component cannot go on; on the thread that failed."""
+        if self.failure is not None:
+            return
         self.failure = reason
         if self._on_fatal is not None:
             self._on_fatal(reason)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import traceback
 from typing import TYPE_CHECKING
 
 from aerolog.archive.service import properties as p
@@ -13,7 +11,7 @@ from aerolog.archive.service.archiving_driver import ArchivingMediaDriver
 from aerolog.transport.client import driver_is_active
 from aerolog.transport.client.announcement import announced
 from aerolog.transport.client.options import default_aeron_dir
-from aerolog.transport.concurrent.stop_signal import StopSignal
+from aerolog.transport.concurrent.stop_signal import ServiceStop, say_failure
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver.properties import THREADING_MODE, driver_settings
 from aerolog.transport.errors import AerologError, ConfigurationError
@@ -74,17 +72,6 @@ def main_archiving_driver(argv: Sequence[str]) -> int:
     return run_service(argv, run, _check)
 
 
-class ServiceStop(StopSignal):
-    """Ends the process on a signal, a terminate command, or a fatal failure."""
-
-    failure: BaseException | None = None
-
-    def fail(self, reason: BaseException) -> None:
-        """End the process, with an exit code that says that it failed."""
-        self.failure = reason
-        self.stop()
-
-
 def _check(properties: Properties) -> None:
     _refuse_invoker(p.ArchiveConfig(properties)[p.THREADING_MODE], p.THREADING_MODE.name)
 
@@ -105,15 +92,15 @@ def run_service(
         properties = Properties.from_command_line(argv)
         check(properties)
     except ConfigurationError as error:
-        return _fail(error, EXIT_USAGE)
+        return say_failure(error, EXIT_USAGE)
     try:
         with ServiceStop() as stop:
             run(properties, stop)
     except ConfigurationError as error:
-        return _fail(error, EXIT_USAGE)
+        return say_failure(error, EXIT_USAGE)
     except (AerologError, OSError) as error:
-        return _fail(error, EXIT_FAILED)
-    return EXIT_OK if stop.failure is None else _fail(stop.failure, EXIT_FAILED)
+        return say_failure(error, EXIT_FAILED)
+    return EXIT_OK if stop.failure is None else say_failure(stop.failure, EXIT_FAILED)
 
 
 def _refuse_invoker(mode: str, name: str) -> None:
@@ -131,10 +118,3 @@ def say_ready(line: str) -> None:
     """Tell whoever started the service that clients can connect."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
-
-
-def _fail(error: BaseException, exit_code: int) -> int:
-    if os.environ.get("AEROLOG_TRACEBACK"):
-        traceback.print_exception(error)
-    sys.stderr.write(f"ERROR: {error}\n")
-    return exit_code

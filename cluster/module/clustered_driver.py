@@ -26,7 +26,7 @@ class ClusteredMediaDriver(Resource):
         archive_options: settings of the archive by keyword.
         module_options: settings of the consensus module by keyword.
         termination_hook: called when the driver obeys a terminate command.
-        on_fatal: called when archive or module cannot go on.
+        on_fatal: called with the reason when driver, archive or module cannot go on.
         on_terminated: called when the cluster was shut down or aborted.
 
     Attributes:

@@ -174,7 +174,6 @@ class ConsensusModule(Component):
             authenticator or authenticator_of(config),
             authorisation or authorisation_of(config),
             Doorbell(),
-            on_fatal=self._fail,
             on_terminated=self._terminate,
         )
         self._thread = self._runner(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.service.conductor.conductor_agent import sharpen_timer
 from aerolog.cluster.counter_types import ElectionState, ModuleState, NodeToggle, Toggle
-from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.errors import ClusterError, ServiceLostError
 from aerolog.cluster.files import EntryType, LogEntry, plan_recovery
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.election import Election
@@ -52,7 +52,7 @@ from aerolog.cluster.protocol import (
 )
 from aerolog.transport.client.added_stream import added
 from aerolog.transport.client.message import Action
-from aerolog.transport.errors import AerologError, MessageFormatError, MessageTooLargeError
+from aerolog.transport.errors import MessageFormatError, MessageTooLargeError
 from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 from aerolog.transport.uri import ChannelUri
 
@@ -95,7 +95,6 @@ class ModuleAgent(SteadyAgent):
         authenticator: decides which clients may connect.
         authorisation: decides who may have a snapshot taken.
         doorbell: rung to have `control` called.
-        on_fatal: called with the reason when the module cannot go on.
         on_terminated: called when the cluster has ended in good order.
 
     Attributes:
@@ -110,7 +109,6 @@ class ModuleAgent(SteadyAgent):
         authorisation: AuthorisationService,
         doorbell: Doorbell,
         *,
-        on_fatal: Callable[[BaseException], None],
         on_terminated: Callable[[], None],
     ) -> None:
         config = context.config
@@ -134,7 +132,6 @@ class ModuleAgent(SteadyAgent):
         self._log_subscription: Subscription | None = None
         self._next_tick_ns = 0
         self._mark_file = mark_file
-        self._on_fatal = on_fatal
         self._on_terminated = on_terminated
         self._sessions = Sessions(context, self, authenticator, authorisation)
         self._state = ReplicatedState(context, self._sessions)
@@ -173,32 +170,28 @@ class ModuleAgent(SteadyAgent):
         context = self._context
         now_ns = context.clock.now_ns()
         work = self.turn_client(context.aeron.conductor)
+        # A node whose log, archive or services have gone another way, or whose files cannot be
+        # written, cannot go on: it would apply what the others do not. Its runner ends it.
         if context.aeron.closed:
-            self._fail(context.aeron.close_reason or ClusterError("the Aeron client is closed"))
-            return 1
-        try:
-            if now_ns - self._last_ns > STANDSTILL_NS:
-                # What clients have sent meanwhile is not read yet, so nobody counts as silent.
-                self._sessions.forgive(now_ns)
-            self._last_ns = now_ns
-            if now_ns >= self._next_mark_ns:
-                self._mark_file.check_owned()
-                self._next_mark_ns = now_ns + MARK_INTERVAL_NS
-            work += context.archive.conversation.tend()
-            if self._log is not None and self._module_state is ModuleState.ACTIVE:
-                self._state.timers.advance(self.now())
-            work += self._poll_services()
-            work += self._poll_consensus()
-            work += self._poll_ingress(now_ns)
-            work += self._turn_flow()
-            if not self._ended:
-                work += self._work_as_leader(now_ns) + self._turn_extension(now_ns)
-        except (AerologError, OSError) as error:
-            # A node whose log, archive or services have gone another way, or whose files cannot be
-            # written, cannot go on: it would apply what the others do not.
-            self._fail(error)
-            return 1
+            raise context.aeron.close_reason or ClusterError("the Aeron client is closed")
+        if now_ns - self._last_ns > STANDSTILL_NS:
+            # What clients have sent meanwhile is not read yet, so nobody counts as silent.
+            self._sessions.forgive(now_ns)
+        self._last_ns = now_ns
+        if now_ns >= self._next_mark_ns:
+            self._mark_file.check_owned()
+            self._next_mark_ns = now_ns + MARK_INTERVAL_NS
+        work += context.archive.conversation.tend()
+        if self._log is not None and self._module_state is ModuleState.ACTIVE:
+            self._state.timers.advance(self.now())
+        work += self._poll_services()
+        if self._module_state is not ModuleState.TERMINATING:
+            self._services.check_alive()
+        work += self._poll_consensus()
+        work += self._poll_ingress(now_ns)
+        work += self._turn_flow()
         if not self._ended:
+            work += self._work_as_leader(now_ns) + self._turn_extension(now_ns)
             self._plan(now_ns, work)
         return work
 
@@ -758,12 +751,14 @@ class ModuleAgent(SteadyAgent):
         context = self._context
         self._set_state(ModuleState.TERMINATING)
         deadline_ns = context.clock.now_ns() + context.config[p.TERMINATION_TIMEOUT]
-        yield from self._services.terminate(position)
-        while self._services.take_acks(position) is None:
-            if context.clock.now_ns() > deadline_ns:
-                context.reporter.event("services did not end within the termination timeout")
-                break
-            yield 0
+        try:
+            for step in self._services.terminate(position):
+                if context.clock.now_ns() > deadline_ns:
+                    context.reporter.event("services did not end within the termination timeout")
+                    break
+                yield step
+        except ServiceLostError as error:
+            context.reporter.error(error)  # no acknowledgement will come
         context.recording_log.commit_log_position(context.leadership_term_id, position)
         self._set_toggle(Toggle.NEUTRAL)
         self._set_state(ModuleState.CLOSED)
@@ -775,12 +770,6 @@ class ModuleAgent(SteadyAgent):
     def _end(self) -> None:
         self._ended = True
         self.mark_beat = None
-
-    def _fail(self, reason: BaseException) -> None:
-        self._end()
-        self.take_ingress(False)
-        self._context.reporter.error(reason)
-        self._on_fatal(reason)
 
     def _close_extension(self) -> None:
         extension, self._context.extension = self._context.extension, None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.counter_types import CLIENT_HEARTBEAT
+from aerolog.cluster.errors import ClusterError, ServiceLostError
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.event_log import ClusterEventCode
 from aerolog.cluster.protocol import (
     NULL_POSITION,
+    NULL_VALUE,
     SCHEMA,
     JoinLog,
     ServiceAck,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from aerolog.archive.client.caller import Steps
     from aerolog.cluster.module.module_context import ModuleContext
     from aerolog.cluster.protocol import Message
+    from aerolog.transport.client.client_counters import CounterView
     from aerolog.transport.client.image import Image
 
 FRAGMENT_LIMIT: Final = 10
@@ -35,6 +38,9 @@ class Services:
     Each service numbers its acknowledgements from 0. `await_acks` waits until all services have
     acknowledged a position. What comes for another position, or when nothing is awaited, is
     reported and passed over: every program beside the driver can send some.
+
+    A service's first acknowledgement names its transport client. The driver frees the counter of
+    that client's heartbeat when the service has ended, or stood still for too long.
     """
 
     def __init__(self, context: ModuleContext) -> None:
@@ -49,6 +55,7 @@ class Services:
         )
         self._acks: dict[int, ServiceAck] = {}
         self._next_ids = [0] * self._count
+        self._heartbeats: dict[int, CounterView] = {}
         self._awaited: int | None = None
         self._reached = NULL_POSITION
 
@@ -91,6 +98,8 @@ class Services:
             )
         elif self._is_awaited(ack):
             self._acks[service_id] = ack
+            if ack.ack_id == 0 and ack.relevant_id != NULL_VALUE:
+                self._watch(service_id, ack.relevant_id)
         else:
             text = f"ack out of sequence: expected [ackId={self._next_ids[service_id]},"
             text += f" logPosition={self._awaited}] vs received {ack}"
@@ -104,6 +113,24 @@ class Services:
         # The number tells acknowledgements of one position from each other. At a later position it
         # need not fit: a container whose fellow was heard in its place has another count.
         return ack.ack_id == self._next_ids[ack.service_id] or ack.log_position > self._reached
+
+    def _watch(self, service_id: int, client_id: int) -> None:
+        found = self._context.aeron.counters.find(
+            type_id=CLIENT_HEARTBEAT, registration_id=client_id
+        )
+        if found is None:
+            raise ServiceLostError(service_id)
+        self._heartbeats[service_id] = found
+
+    def check_alive(self) -> None:
+        """Check that each service is there which has been there.
+
+        Raises:
+            ServiceLostError: one has ended.
+        """
+        for service_id, heartbeat in self._heartbeats.items():
+            if not heartbeat.is_active:
+                raise ServiceLostError(service_id)
 
     def take_acks(self, log_position: int) -> list[ServiceAck] | None:
         """Take the acknowledgement of each service for a position, None until all have sent one."""
@@ -138,8 +165,21 @@ class Services:
         return self._send(message)
 
     def terminate(self, log_position: int) -> Steps[None]:
-        """Tell the services at which position they end."""
-        return self._send(ServiceTerminationPosition(log_position=log_position))
+        """Tell the services at which position they end, and wait until they have acknowledged it.
+
+        Raises:
+            ServiceLostError: one has ended without an acknowledgement.
+        """
+        yield from self._send(ServiceTerminationPosition(log_position=log_position))
+        lost = None
+        while self.take_acks(log_position) is None:
+            if lost is not None:
+                raise lost
+            try:
+                self.check_alive()
+            except ServiceLostError as error:
+                lost = error  # what it sent before its end is read first
+            yield 0
 
     def reply(self, message: Message) -> None:
         """Answer a query; an answer that does not fit is left out, as its asker asks again."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from typing import TYPE_CHECKING
 
 from aerolog.archive.service.main import run_service, say_ready
@@ -9,6 +11,8 @@ from aerolog.cluster.service.clustered_service import ClusteredService
 from aerolog.cluster.service.object_name import is_object_name, object_of
 from aerolog.cluster.service.options import SERVICE_CLASS, ServiceContainerOptions
 from aerolog.cluster.service.service_container import ServiceContainer
+from aerolog.transport.client.announcement import announced
+from aerolog.transport.client.options import default_aeron_dir
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -21,8 +25,8 @@ if TYPE_CHECKING:
 def main_service_container(argv: Sequence[str]) -> int:
     """Run a service beside a consensus module, until a signal or the cluster's end.
 
-    It writes one line to stdout when it waits for the consensus module or has found it; everything
-    else goes to stderr. Modules of the current folder can be imported.
+    It writes one line to stdout when the service has joined the log and clients are served;
+    everything else goes to stderr. Modules of the current folder can be imported.
 
     Args:
         argv: ``MODULE:CLASS`` of the service, ``-Dname=value`` definitions and properties files;
@@ -46,11 +50,30 @@ def main_service_container(argv: Sequence[str]) -> int:
             else:
                 stop.fail(container.failure)
 
-        with ServiceContainer(service, properties=properties, on_end=end) as container:
-            say_ready(
-                f"aerolog service container ready: {type(service).__name__} on"
-                f" {container.aeron_dir}"
-            )
+        is_ready = threading.Event()
+
+        def ready(container: ServiceContainer) -> None:
+            if not is_ready.is_set():
+                is_ready.set()
+                say_ready(
+                    f"aerolog service container ready: {type(service).__name__} on"
+                    f" {container.aeron_dir}"
+                )
+
+        def say_wait() -> None:
+            if not is_ready.is_set():
+                sys.stderr.write(
+                    "aerolog service container: waiting for the consensus module of cluster"
+                    f" {options.cluster_id} in {options.aeron_dir or default_aeron_dir()}\n"
+                )
+                sys.stderr.flush()
+
+        with (
+            announced(say_wait),
+            ServiceContainer(
+                service, properties=properties, on_ready=ready, on_end=end
+            ),
+        ):
             stop.wait()
 
     def check(properties: Properties) -> None:

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 
 _MARK_INTERVAL_NS: Final = NS_PER_S
 _CONTROL_LIMIT: Final = 10
+_MAX_POSITION: Final = 2**63 - 1  # of a log that goes on
 
 
 class ServiceAgent(LogAgent):
@@ -75,6 +76,7 @@ class ServiceAgent(LogAgent):
         is_started: whether the service was started.
         is_terminated: whether it ended because the consensus module asked for it.
         app_version: the application's version, whose major number snapshots and terms must have.
+        on_ready: called when the service has joined the log that clients write to.
         on_end: called when the agent has ended.
     """
 
@@ -99,6 +101,7 @@ class ServiceAgent(LogAgent):
         self.is_started = False
         self.is_terminated = False
         self.app_version = options.app_version
+        self.on_ready: Callable[[], object] = lambda: None
         self.on_end: Callable[[], object] = lambda: None
         self._service = service
         self._cluster = Cluster(self)
@@ -172,17 +175,14 @@ class ServiceAgent(LogAgent):
     def control(self) -> int:
         """Run one duty cycle; returns a work count."""
         now_ns = self.clock.now_ns()
-        if self.aeron.closed:
-            raise AgentTerminated("the transport client is closed") from self.aeron.close_reason
-        if self._commit_position is None or not self._commit_position.is_active:
-            raise AgentTerminated("the consensus module is gone: its commit position is closed")
+        self._check_partners()
         work = self._tend(now_ns)
         work += self._poll_module()
         self._connecting = [each for each in self._connecting if each.is_connecting()]
         image = self.log_image
         if image is not None:
             is_done = image.closed or image.position >= self.log_end or image.is_end_of_stream
-            found = self.poll_log()
+            found = self._take_from_log()
             if found == 0 and is_done:
                 self._leave_log(image)
                 found = 1
@@ -193,8 +193,40 @@ class ServiceAgent(LogAgent):
             self._acknowledge_requested()
         if self._termination_position != NULL_POSITION:
             self._check_termination()
-        with self._during("do_background_work"):
-            return work + self._service.do_background_work(now_ns)
+        with self._call("do_background_work"):
+            work += self._service.do_background_work(now_ns)
+        return work
+
+    def _take_from_log(self) -> int:
+        """Hand what is committed to the service; what it raises is reported, as in `_call`."""
+        try:
+            return self.poll_log()
+        except (AgentTerminated, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the service goes on with the next message
+            self.report(error)
+            return 1
+
+    @contextmanager
+    def _call(self, callback: str) -> Iterator[None]:
+        """Call the service, and report what it raises, after which the service goes on.
+
+        The reference does so as well. What no program can go on after ends the container.
+        """
+        try:
+            with self._during(callback):
+                yield
+        except (AgentTerminated, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the service's own
+            self.report(error)
+
+    def _check_partners(self) -> None:
+        """Check that driver and consensus module are there, once the module has been found."""
+        if self.aeron.closed:
+            raise AgentTerminated("the transport client is closed") from self.aeron.close_reason
+        if self._commit_position is not None and not self._commit_position.is_active:
+            raise AgentTerminated("the consensus module is gone: its commit position is closed")
 
     def _tend(self, now_ns: int) -> int:
         """Give a sign of life once a second."""
@@ -208,12 +240,11 @@ class ServiceAgent(LogAgent):
         """Wait a little.
 
         Raises:
-            AgentTerminated: the container is being closed, or has lost its driver.
+            AgentTerminated: the container is being closed, or has lost driver or module.
         """
         if self.stopping:
             raise AgentTerminated("the container is closed")
-        if self.aeron.closed:
-            raise AgentTerminated("the transport client is closed") from self.aeron.close_reason
+        self._check_partners()
         self._tend(self.clock.now_ns())
         self._idle(work_count)
 
@@ -293,11 +324,8 @@ class ServiceAgent(LogAgent):
             )
         self._termination_position = NULL_POSITION
         self.is_terminated = True
-        try:
-            with self._during("on_terminate"):
-                self._service.on_terminate(self._cluster)
-        except Exception as error:  # noqa: BLE001 - the module waits for the acknowledgement
-            self.report(error)
+        with self._call("on_terminate"):  # the module waits for the acknowledgement in any case
+            self._service.on_terminate(self._cluster)
         self._acknowledge(NULL_VALUE)
         raise AgentTerminated("the consensus module has asked for the end")
 
@@ -338,6 +366,8 @@ class ServiceAgent(LogAgent):
             for session in self.sessions.values():
                 self._connect(session)
         self._set_role(role)
+        if event.max_log_position == _MAX_POSITION:
+            self.on_ready()
 
     def _check_joined(self, image: Image) -> None:
         if image.join_position != self.log_position:
@@ -371,7 +401,7 @@ class ServiceAgent(LogAgent):
         if role is self.role:
             return
         self.role = role
-        with self._during("on_role_change"):
+        with self._call("on_role_change"):
             self._service.on_role_change(role)
 
     def on_event(self, data: bytes, position: int) -> None:

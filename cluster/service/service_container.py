@@ -42,6 +42,8 @@ class ServiceContainer(Resource):
         properties: settings by the reference's names; those of the environment when None.
         on_error: called with each error, besides its entry in the mark file's error log; by default
             what ``aeron.cluster.service.delegating.error.handler`` names.
+        on_ready: called with the container, on the service's thread, when the service has joined
+            the log that clients write to, and again for each later one.
         on_end: called with the container, on the service's thread, when the service has ended.
         options: attributes of ServiceContainerOptions: aeron_dir, cluster_dir, cluster_id,
             service_id, ...
@@ -62,6 +64,7 @@ class ServiceContainer(Resource):
         *,
         properties: Properties | None = None,
         on_error: Callable[[BaseException], object] | None = None,
+        on_ready: Callable[[ServiceContainer], object] | None = None,
         on_end: Callable[[ServiceContainer], object] | None = None,
         **options: Any,
     ) -> None:
@@ -94,12 +97,15 @@ class ServiceContainer(Resource):
                 service, self.options, self.aeron, self._mark_file, self._counters, self._report
             )
             self._agent.on_end = self._end
+            if on_ready is not None:
+                self._agent.on_ready = lambda: on_ready(self)
             self._runner = AgentRunner(
                 self._agent,
                 idle_strategy(self.options.idle_strategy),
                 name=self.options.name,
                 clock=self.options.clock,
                 error_handler=self._on_agent_error,
+                on_failure=self._fail,
                 trackers=[
                     cycle_tracker(
                         self.aeron.conductor.counters,
@@ -170,14 +176,19 @@ class ServiceContainer(Resource):
         if (handler := self._on_error) is not None:
             self._reporter.run(lambda: handler(error))
 
-    def _on_agent_error(self, error: BaseException) -> None:
+    def _is_ending(self) -> bool:
+        """Whether the service ends in good order, so that what its agent raises is no failure."""
         agent = self._agent
-        if agent is None or agent.stopping or agent.is_terminated:
-            return
-        if isinstance(error, AgentTerminated) or not agent.is_started:
-            self.failure = error
-        cause = error.__cause__ if isinstance(error, AgentTerminated) else None
-        self._report(error if cause is None else cause)
+        return agent is None or agent.stopping or agent.is_terminated
+
+    def _on_agent_error(self, error: BaseException) -> None:
+        if not self._is_ending():
+            cause = error.__cause__ if isinstance(error, AgentTerminated) else None
+            self._report(error if cause is None else cause)
+
+    def _fail(self, reason: BaseException) -> None:
+        if not self._is_ending():
+            self.failure = reason
 
     def _end(self) -> None:
         self._mark_file.terminated()

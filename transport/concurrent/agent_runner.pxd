@@ -28,6 +28,7 @@ cdef class AgentInvoker:
     cdef readonly tuple trackers
     cdef readonly Clock clock
     cdef readonly object error_handler
+    cdef readonly object on_failure
     cdef void** _agents
     cdef void** _trackers
     cdef int32_t _count

@@ -22,6 +22,7 @@ class AgentInvoker:
     trackers: tuple[DutyCycleTracker | None, ...]
     clock: Clock
     error_handler: Callable[[BaseException], None]
+    on_failure: Callable[[BaseException], None] | None
     def __init__(
         self,
         agents: Agent | Sequence[Agent],
@@ -29,6 +30,7 @@ class AgentInvoker:
         clock: Clock | None = None,
         error_handler: Callable[[BaseException], None] | None = None,
         trackers: Sequence[DutyCycleTracker | None] | None = None,
+        on_failure: Callable[[BaseException], None] | None = None,
     ) -> None: ...
     @property
     def role_name(self) -> str: ...
@@ -62,6 +64,7 @@ class AgentRunner(AgentInvoker):
         clock: Clock | None = None,
         error_handler: Callable[[BaseException], None] | None = None,
         trackers: Sequence[DutyCycleTracker | None] | None = None,
+        on_failure: Callable[[BaseException], None] | None = None,
         affinity: int = -1,
     ) -> None: ...
     def wake(self) -> None: ...

@@ -8,7 +8,9 @@ the duty cycles. It stops promptly, because a stop ends the park of its idle str
 import atexit
 import logging
 import os
+import sys
 import threading
+import traceback
 import weakref
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -36,7 +38,7 @@ from aerolog.transport.concurrent.standby_runner cimport (
 )
 
 from aerolog.transport.concurrent.daemon_thread import DaemonThread
-from aerolog.transport.errors import AeronTimeoutError, ConfigurationError
+from aerolog.transport.errors import AerologError, AeronTimeoutError, ConfigurationError
 
 cdef extern from *:
     """
@@ -75,7 +77,11 @@ _RUNNING = weakref.WeakSet()
 
 
 class AgentTerminated(Exception):  # noqa: N818
-    """Raised by an agent's control() to end its runner."""
+    """Raised by an agent's control() to end its runner for a reason that is no defect."""
+
+
+# Their messages say all that a person needs; of any other exception the traceback is needed.
+_EXPLAINED = (AgentTerminated, AerologError, OSError)
 
 
 def _log_error(error: BaseException) -> None:
@@ -139,12 +145,16 @@ cdef class DutyCycleTracker:
 cdef class AgentInvoker:
     """Invokes agents in their order, on the thread of the caller.
 
+    An exception that an agent does not handle ends all of them: what it has left undone is not
+    known, and an agent that goes on looks alive (docs/decisions/0023).
+
     Args:
         agents: one agent or several.
         clock: gives the agents their time; the machine's by default.
         error_handler: receives errors from on_start, control and on_close; by default they are
             logged.
         trackers: one for each agent; None for an agent that is not measured.
+        on_failure: called with the exception that ends the agents, before they are closed.
     """
 
     def __cinit__(self, *args: object, **kwargs: object) -> None:
@@ -158,6 +168,7 @@ cdef class AgentInvoker:
         clock: Clock | None = None,
         error_handler: object = None,
         trackers: object = None,
+        on_failure: object = None,
     ) -> None:
         cdef int32_t index
         self.agents = (agents,) if isinstance(agents, Agent) else tuple(agents)
@@ -170,6 +181,7 @@ cdef class AgentInvoker:
             )
         self.clock = SystemClock() if clock is None else clock
         self.error_handler = _log_error if error_handler is None else error_handler
+        self.on_failure = on_failure
         self._state = NEW
         self._free_arrays()
         self._agents = <void**> PyMem_Malloc(len(self.agents) * sizeof(void*))
@@ -214,12 +226,7 @@ cdef class AgentInvoker:
         for agent in self.agents:
             if agent.control_due:
                 agent.control_due = False
-                try:
-                    work_count += agent.control()
-                except AgentTerminated:
-                    raise
-                except Exception as error:
-                    self._report(error)
+                work_count += agent.control()
         return work_count
 
     def _report(self, error: BaseException) -> None:
@@ -229,21 +236,28 @@ cdef class AgentInvoker:
             _log_error(error)
             _log_error(second)
 
-    def _start_agents(self) -> bool:
-        """Call every on_start, which no duty cycle counts; False if one of them failed."""
+    def _fail(self, error: BaseException) -> None:
+        """Report the exception that ends the agents, and call their owner."""
+        self._report(error)
+        if self.error_handler is not _log_error and not isinstance(error, _EXPLAINED):
+            sys.stderr.write("".join(traceback.format_exception(error)))
+            sys.stderr.flush()
+        if self.on_failure is not None:
+            try:
+                self.on_failure(error)
+            except Exception as second:
+                self._report(second)
+
+    def _start_agents(self) -> None:
+        """Call every on_start, which no duty cycle counts."""
         cdef DutyCycleTracker tracker
         for agent in self.agents:
-            try:
-                agent.on_start()
-            except Exception as error:
-                self._report(error)
-                return False
+            agent.on_start()
         now_ns = self.clock.now_ns()
         for each in self.trackers:
             if each is not None:
                 tracker = each
                 tracker.update(now_ns)
-        return True
 
     def _close_agents(self) -> None:
         """Call every on_close; an interrupt in one of them is raised after all are closed."""
@@ -280,15 +294,19 @@ cdef class AgentInvoker:
         if self._state == NEW:
             store_release_i32(&self._state, RUNNING)
             try:
-                started = self._start_agents()
+                self._start_agents()
+            except Exception as error:
+                self._fail(error)
+                self.close()
             except BaseException:
                 self.close()
                 raise
-            if not started:
-                self.close()
 
     def invoke(self) -> int:
-        """Invoke every agent once; returns the work count, 0 if not running or re-entered."""
+        """Invoke every agent once; returns the work count, 0 if not running or re-entered.
+
+        An interrupt is the caller's own and comes out; any other exception ends the agents.
+        """
         cdef int work_count
         if self._state != RUNNING or self._in_cycle:
             return 0
@@ -298,8 +316,8 @@ cdef class AgentInvoker:
                 work_count = self._native_cycle()
             if self._control_due:
                 work_count += self._control_cycle()
-        except AgentTerminated as error:
-            self._report(error)
+        except Exception as error:
+            self._fail(error)
             self.close()
             return 0
         finally:
@@ -342,6 +360,7 @@ cdef class AgentRunner(AgentInvoker):
         clock: as for AgentInvoker.
         error_handler: as for AgentInvoker; called on the runner's thread.
         trackers: as for AgentInvoker.
+        on_failure: as for AgentInvoker; called on the runner's thread.
         affinity: number of the processor to run on; -1 for any.
     """
 
@@ -357,9 +376,16 @@ cdef class AgentRunner(AgentInvoker):
         clock: Clock | None = None,
         error_handler: object = None,
         trackers: object = None,
+        on_failure: object = None,
         affinity: int = -1,
     ) -> None:
-        super().__init__(agents, clock=clock, error_handler=error_handler, trackers=trackers)
+        super().__init__(
+            agents,
+            clock=clock,
+            error_handler=error_handler,
+            trackers=trackers,
+            on_failure=on_failure,
+        )
         if idle_strategy is None:
             raise ConfigurationError("a runner needs an idle strategy")
         self.idle_strategy = idle_strategy
@@ -426,52 +452,52 @@ cdef class AgentRunner(AgentInvoker):
             self._parks = PARKS_BEFORE_REST - PARKS_BETWEEN_RESTS
 
     def _run(self) -> None:
-        cdef int work_count = 0
-        cdef bint idles_first = False
-        self._set_up_thread()
         try:
-            if self._start_agents():
-                self._duty.cycle = run_cycle
-                self._duty.is_due = is_python_due
-                self._duty.wake = end_park
-                self._duty.context = <void*> self
-                # A thread that was put on a processor does its work there.
-                self._may_rest = self.affinity < 0
-                if add_duty(&self._duty) < 0:
-                    self._may_rest = False
-                    self._report(OSError("no thread for the time in which others hold the GIL"))
-                while not load_acquire_i32(&self._stop):
-                    with nogil:
-                        work_count = self._run_native(idles_first, work_count)
-                        begin_wait(&self._duty)
-                    end_wait(&self._duty)
-                    if self._idles_in_python:
-                        self._report_idle_error()
-                    idles_first = self._control_due
-                    if self._control_due:
-                        work_count += self._guarded_control()
+            self._set_up_thread()
+            self._start_agents()
+            self._turn_agents()
+        except BaseException as error:
+            # SystemExit and KeyboardInterrupt too: a thread would end by them without a word.
+            self._fail(error)
         finally:
             with nogil:
                 remove_duty(&self._duty)
             try:
                 self._close_agents()
+            except BaseException as error:
+                self._report(error)
             finally:
                 _RUNNING.discard(self)
                 store_release_i32(&self._state, STOPPED)
+
+    def _turn_agents(self) -> None:
+        """Run cycles, and the agents' Python between them, until the runner has to stop."""
+        cdef int work_count = 0
+        cdef bint idles_first = False
+        self._duty.cycle = run_cycle
+        self._duty.is_due = is_python_due
+        self._duty.wake = end_park
+        self._duty.context = <void*> self
+        # A thread that was put on a processor does its work there.
+        self._may_rest = self.affinity < 0
+        if add_duty(&self._duty) < 0:
+            self._may_rest = False
+            self._report(OSError("no thread for the time in which others hold the GIL"))
+        while not load_acquire_i32(&self._stop):
+            with nogil:
+                work_count = self._run_native(idles_first, work_count)
+                begin_wait(&self._duty)
+            end_wait(&self._duty)
+            if self._idles_in_python:
+                self._report_idle_error()
+            idles_first = self._control_due
+            if self._control_due:
+                work_count += self._control_cycle()
 
     def _report_idle_error(self) -> None:
         error = self.idle_strategy.take_error()
         if error is not None:
             self._report(error)
-
-    def _guarded_control(self) -> int:
-        try:
-            return self._control_cycle()
-        except BaseException as error:
-            # Only exceptions that end a thread arrive here: AgentTerminated, SystemExit, ...
-            self._report(error)
-            store_release_i32(&self._stop, 1)
-            return 0
 
     def _set_up_thread(self) -> None:
         cdef bytes name = self.name.encode("utf-8", "replace")

@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import threading
+import traceback as tracebacks
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -87,3 +89,30 @@ class StopSignal:
         del frame
         if self.received is None:
             self.received = signal.Signals(number)
+
+
+class ServiceStop(StopSignal):
+    """Ends the process on a signal, a terminate command, or a fatal failure.
+
+    Attributes:
+        failure: why the service could not go on; None while it can.
+    """
+
+    failure: BaseException | None = None
+
+    def fail(self, reason: BaseException) -> None:
+        """End the process, with an exit code that says that it failed."""
+        if self.failure is None:
+            self.failure = reason
+        self.stop()
+
+
+def say_failure(error: BaseException, exit_code: int) -> int:
+    """Write why a service could not start or go on to stderr; return the exit code."""
+    if os.environ.get("AEROLOG_TRACEBACK"):
+        tracebacks.print_exception(error)
+    text = str(error)
+    if not isinstance(error, Exception) or not text:
+        text = f"{type(error).__name__}: {text}".removesuffix(": ")
+    sys.stderr.write(f"ERROR: {text}\n")
+    return exit_code

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import traceback
 from typing import TYPE_CHECKING
 
-from aerolog.transport.concurrent.stop_signal import StopSignal
+from aerolog.transport.concurrent.stop_signal import ServiceStop, say_failure
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver import properties as p
 from aerolog.transport.driver.media_driver import MediaDriver
@@ -39,23 +37,15 @@ def main(argv: Sequence[str]) -> int:
         properties = Properties.from_command_line(argv)
         return _run(properties)
     except ConfigurationError as error:
-        return _fail(error, EXIT_USAGE)
+        return say_failure(error, EXIT_USAGE)
     except (AerologError, OSError) as error:
-        return _fail(error, EXIT_FAILED)
+        return say_failure(error, EXIT_FAILED)
 
 
 def _run(properties: Properties) -> int:
-    closing = False
-    failed = False
-    with StopSignal() as stop:
-
-        def on_ended() -> None:
-            nonlocal failed
-            failed = not closing
-            stop.stop()
-
+    with ServiceStop() as stop:
         with MediaDriver(
-            properties=properties, termination_hook=stop.stop, ended_hook=on_ended
+            properties=properties, termination_hook=stop.stop, on_fatal=stop.fail
         ) as driver:
             mode = driver.settings[p.THREADING_MODE]
             sys.stdout.write(f"aerolog driver ready: {driver.aeron_dir} ({mode})\n")
@@ -64,14 +54,4 @@ def _run(properties: Properties) -> int:
                 stop.turn(driver.do_work, turning_idle_strategy(driver.settings))
             else:
                 stop.wait()
-            closing = True
-    if failed:
-        return _fail(RuntimeError("the conductor has ended by itself"), EXIT_FAILED)
-    return EXIT_OK
-
-
-def _fail(error: Exception, exit_code: int) -> int:
-    if os.environ.get("AEROLOG_TRACEBACK"):
-        traceback.print_exception(error)
-    sys.stderr.write(f"ERROR: {error}\n")
-    return exit_code
+    return EXIT_OK if stop.failure is None else say_failure(stop.failure, EXIT_FAILED)

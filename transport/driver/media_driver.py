@@ -73,10 +73,14 @@ class MediaDriver(Resource):
             by default as configured, and the default configuration denies it.
         termination_hook: called on the conductor's thread when a terminate command is obeyed.
         ended_hook: called when the conductor has ended, whether or not the driver was closed.
+        on_fatal: called with the reason when the driver cannot go on; on the thread that failed.
         random_source: the source of session ids, initial term ids and receiver ids.
         network: opens ports and knows interfaces and hosts; by default the machine's.
         **options: settings by keyword, the strongest: a property's name in snake case without
             ``aeron.``, durations in seconds or text, sizes in bytes or text.
+
+    Attributes:
+        failure: why it cannot go on; None while it can.
 
     Raises:
         ConfigurationError: a setting cannot be used.
@@ -95,6 +99,7 @@ class MediaDriver(Resource):
         termination_validator: Callable[[str, bytes], bool] | None = None,
         termination_hook: Callable[[], None] | None = None,
         ended_hook: Callable[[], None] | None = None,
+        on_fatal: Callable[[BaseException], None] | None = None,
         random_source: random.Random | None = None,
         network: Network = SYSTEM_NETWORK,
         **options: object,
@@ -102,6 +107,8 @@ class MediaDriver(Resource):
         mode = threading_mode.value if isinstance(threading_mode, ThreadingMode) else threading_mode
         settings = p.driver_settings(properties, {"dir": dir, "threading_mode": mode, **options})
         validate(settings, network)
+        self.failure: BaseException | None = None
+        self._on_fatal = on_fatal
         self._closed = False
         self._pid = os.getpid()
         self._settings = settings
@@ -128,7 +135,7 @@ class MediaDriver(Resource):
                 sys.stdout.write(format_configuration(self._directory, settings))
                 sys.stdout.flush()
             self._conductor = DriverConductor(self._context)
-            self.runners = make_runners(self._context, self._conductor.agents)
+            self.runners = make_runners(self._context, self._conductor.agents, self._fail)
             self._context.cnc.to_driver.consumer_heartbeat_ms = self._clock.now_epoch_ms()
             self._context.cnc.publish()
             undo.pop_all()
@@ -192,17 +199,32 @@ class MediaDriver(Resource):
                 f"threading mode {self._settings[p.THREADING_MODE]}: the driver turns itself; "
                 f"do_work is for {ThreadingMode.INVOKER.value}"
             )
-        if self._closed:
-            raise ResourceClosedError(f"the media driver on {self._directory} is closed")
+        if self._closed or self.failure is not None:
+            raise ResourceClosedError(
+                f"the media driver on {self._directory} is closed"
+            ) from self.failure
         return self.runners[0].invoke()
+
+    def _fail(self, reason: BaseException) -> None:
+        """End all agents after one has failed, on its thread and before it is closed."""
+        if self.failure is not None:
+            return
+        self.failure = reason
+        if self._on_fatal is not None:
+            self._on_fatal(reason)
+        self._end_runners()
+
+    def _end_runners(self) -> None:
+        """End the conductor last, which frees what sender and receiver use."""
+        for runner in reversed(self.runners):
+            runner.close()  # of its own thread, this only asks for the end
 
     def close(self) -> None:
         """Stop the agents and leave the directory as clients and operators expect it."""
         if self._closed or os.getpid() != self._pid:
             return  # a forked child leaves the driver to its parent
         self._closed = True
-        for runner in reversed(self.runners):
-            runner.close()
+        self._end_runners()
         self._conductor.close_network()
         self._events.close()
         self._delete_directory_if_configured()

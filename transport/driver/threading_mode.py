@@ -14,6 +14,8 @@ from aerolog.transport.driver.conductor.conductor_agent import bind_idle_strateg
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aerolog.transport.concurrent.agent import Agent
     from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
     from aerolog.transport.concurrent.idle import IdleStrategy
@@ -93,11 +95,20 @@ def agent_slot(context: DriverContext, name: str, agent: Agent) -> AgentSlot:
     return AgentSlot(agent, tracker)
 
 
-def make_runners(context: DriverContext, agents: DriverAgents) -> list[AgentInvoker]:
+def make_runners(
+    context: DriverContext,
+    agents: DriverAgents,
+    on_failure: Callable[[BaseException], None] | None = None,
+) -> list[AgentInvoker]:
     """Make runners for the agents, not yet started, in the reference's order of starting.
 
     In INVOKER mode there is one invoker for all agents. Agents on one thread run in the order
     sender, receiver, conductor.
+
+    Args:
+        context: the driver's shared state.
+        agents: the driver's agents.
+        on_failure: as for AgentInvoker.
     """
     mode = ThreadingMode(context.settings[p.THREADING_MODE])
     if mode is ThreadingMode.INVOKER:
@@ -108,9 +119,10 @@ def make_runners(context: DriverContext, agents: DriverAgents) -> list[AgentInvo
                 clock=context.clock,
                 error_handler=context.errors.record,
                 trackers=[slot.tracker for slot in everybody],
+                on_failure=on_failure,
             )
         ]
-    return [thread.runner(context) for thread in _threads(mode, agents)]
+    return [thread.runner(context, on_failure) for thread in _threads(mode, agents)]
 
 
 def turning_idle_strategy(settings: Settings) -> IdleStrategy:
@@ -169,7 +181,9 @@ class _Thread:
     properties: _ThreadSettings
     shared: bool = False
 
-    def runner(self, context: DriverContext) -> AgentRunner:
+    def runner(
+        self, context: DriverContext, on_failure: Callable[[BaseException], None] | None
+    ) -> AgentRunner:
         settings = context.settings
         strategy = idle_strategy(
             settings[self.properties.idle], settings[self.properties.idle_args]
@@ -183,5 +197,6 @@ class _Thread:
             clock=context.clock,
             error_handler=context.errors.record,
             trackers=[slot.tracker for slot in self.slots],
+            on_failure=on_failure,
             affinity=settings[self.properties.affinity],
         )

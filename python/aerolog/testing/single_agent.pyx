@@ -23,6 +23,7 @@ cdef class SingleAgent(AgentInvoker):
             clock=owner.clock,
             error_handler=owner.error_handler,
             trackers=[owner.trackers[index]],
+            on_failure=owner.on_failure,
         )
         self.owner = owner
         self._state = RUNNING

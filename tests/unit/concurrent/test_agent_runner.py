@@ -115,13 +115,65 @@ def test_an_agent_that_invokes_its_own_invoker_is_not_turned_twice():
         assert invoker.invoke() == 10
 
 
-def test_an_exception_goes_to_the_error_handler_and_the_agents_go_on():
+#: What code may raise that no agent expects; an invoker's interrupts are its caller's own.
+DEFECTS = (ValueError, AssertionError, MemoryError, RecursionError, AgentTerminated, OSError)
+INTERRUPTS = (SystemExit, KeyboardInterrupt, GeneratorExit)
+
+
+@pytest.mark.parametrize("kind", DEFECTS)
+@pytest.mark.parametrize("where", ["on_start", "control"])
+def test_an_exception_ends_the_agents_of_an_invoker(where, kind):
+    told = []
+    journal = []
+    failing, healthy = Failing(where, kind("broken")), Recorder("healthy", journal, work=1)
+    invoker = AgentInvoker(
+        [failing, healthy],
+        error_handler=lambda error: told.append(("reported", str(error))),
+        on_failure=lambda error: told.append(("failed", str(error), journal[-1:])),
+    )
+    invoker.start()
+    assert [invoker.invoke(), invoker.invoke()] == [0, 0]
+    before = [] if where == "on_start" else ["healthy start"]
+    assert told == [("reported", "broken"), ("failed", "broken", before)]
+    assert journal == [*before, "healthy close"]
+    assert invoker.is_closed
+
+
+@pytest.mark.parametrize("kind", [*DEFECTS, *INTERRUPTS])
+@pytest.mark.parametrize("where", ["on_start", "control", "on_close"])
+def test_an_exception_ends_the_agents_of_a_runner(where, kind, until, capfd):
+    reported, failures = [], []
+    failing, healthy = Failing(where, kind("broken")), Recorder("healthy", work=1)
+    runner = AgentRunner(
+        [failing, healthy],
+        idle_strategy("sleep-ms"),
+        error_handler=reported.append,
+        on_failure=failures.append,
+    )
+    runner.start()
+    if where == "on_close":
+        runner.close()
+    until(lambda: runner.is_closed)
+    assert [str(error) for error in reported] == ["broken"]
+    assert [str(error) for error in failures] == ([] if where == "on_close" else ["broken"])
+    assert healthy.journal[-1] == "healthy close"
+    said = capfd.readouterr().err
+    is_explained = where == "on_close" or kind in {AgentTerminated, OSError}
+    assert ("Traceback" in said) is not is_explained, said
+
+
+def test_an_owner_that_fails_as_well_does_not_keep_the_agents_from_closing():
     errors = []
-    failing, healthy = Failing("control", ValueError("broken")), Recorder(work=1)
-    with AgentInvoker([failing, healthy], error_handler=errors.append) as invoker:
-        assert [invoker.invoke(), invoker.invoke()] == [1, 1]
-    assert [str(error) for error in errors] == ["broken", "broken"]
-    assert healthy.cycles == 2
+
+    def owner(_error):
+        raise RuntimeError("owner broken")
+
+    failing = Failing("control", ValueError("broken"))
+    with AgentInvoker(failing, error_handler=errors.append, on_failure=owner) as invoker:
+        invoker.invoke()
+        assert invoker.is_closed
+    assert [str(error) for error in errors] == ["broken", "owner broken"]
+    assert failing.journal[-1] == "failing close"
 
 
 def test_an_error_without_a_handler_is_logged(caplog):
@@ -281,14 +333,6 @@ def test_waking_a_runner_gives_it_another_cycle(until):
         for count in (2, 3):
             runner.wake()
             until(lambda count=count: agent.cycles == count)
-
-
-def test_a_runner_goes_on_after_errors(until):
-    errors = []
-    agent = Failing("control", ValueError("again"))
-    with AgentRunner(agent, idle_strategy("sleep-ms"), error_handler=errors.append):
-        until(lambda: len(errors) > 3)
-    assert {str(error) for error in errors} == {"again"}
 
 
 def test_a_runner_whose_agent_terminates_ends_by_itself(until):
