@@ -145,6 +145,12 @@ class Archive(Component):
     def _make_folders(self) -> None:
         config = self.config
         if config[p.DIR_DELETE_ON_START]:
+            ArchiveMarkFile.check_free(
+                config.archive_dir,
+                mark_dir=config.mark_file_dir,
+                files=self._files,
+                clock=self._clock,
+            )
             self._files.remove_tree(config.archive_dir)
         self._files.make_dirs(config.archive_dir)
         self._files.make_dirs(config.mark_file_dir)

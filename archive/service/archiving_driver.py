@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.service.archive import Archive
+from aerolog.archive.service.properties import archive_folders
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.media_driver import MediaDriver
@@ -58,6 +60,11 @@ class ArchivingMediaDriver(Resource):
         on_fatal: Callable[[BaseException], None] | None = None,
     ) -> None:
         layers = Properties.from_environment() if properties is None else properties
+        # Before the driver takes its directory over.
+        folder, mark_dir = archive_folders(
+            layers, {"archive_dir": archive_dir, **dict(archive_options or {})}
+        )
+        ArchiveMarkFile.check_free(folder, mark_dir=mark_dir, files=file_system, clock=clock)
         self.driver = driver = MediaDriver(
             aeron_dir,
             properties=layers,

@@ -308,6 +308,25 @@ PRINT_CONFIGURATION = _declare.boolean(
 PROPERTIES: Final = (*_declare.table, *ARCHIVE_EVENT_PROPERTIES, STRICT)
 
 
+def archive_folders(properties: Properties, keywords: Mapping[str, Any]) -> tuple[str, str]:
+    """Folder and mark file's folder of an archive, from settings of which others may be unusable.
+
+    Args:
+        properties: settings by the reference's names.
+        keywords: settings by keyword, of which those of the two folders are read.
+    """
+    table = (ARCHIVE_DIR, MARK_FILE_DIR)
+    names = {prop.keyword for prop in table}
+    given = {name: value for name, value in keywords.items() if name in names}
+    return _folders(Settings(table, properties, given))
+
+
+def _folders(settings: Settings) -> tuple[str, str]:
+    folder = os.path.realpath(settings[ARCHIVE_DIR])
+    mark_file_dir = settings[MARK_FILE_DIR]
+    return folder, os.path.realpath(mark_file_dir) if mark_file_dir else folder
+
+
 class ArchiveConfig:
     """The values of all archive properties, checked in the reference's order.
 
@@ -324,9 +343,7 @@ class ArchiveConfig:
         keywords: Mapping[str, Any] | None = None,
     ) -> None:
         self.settings = settings = Settings(PROPERTIES, properties, keywords)
-        self.archive_dir = os.path.realpath(settings[ARCHIVE_DIR])
-        mark_file_dir = settings[MARK_FILE_DIR]
-        self.mark_file_dir = os.path.realpath(mark_file_dir) if mark_file_dir else self.archive_dir
+        self.archive_dir, self.mark_file_dir = _folders(settings)
         self._check_lengths()
         self.control_channel = self._checked_control_channel()
         self._check_channels()

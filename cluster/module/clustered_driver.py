@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.archive.service.archiving_driver import ArchivingMediaDriver
+from aerolog.cluster.files import ClusterMarkFile
 from aerolog.cluster.module.consensus_module import ConsensusModule
+from aerolog.cluster.module.properties import module_folders
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.resource import Resource
 
@@ -52,6 +54,11 @@ class ClusteredMediaDriver(Resource):
         on_terminated: Callable[[], None] | None = None,
     ) -> None:
         layers = Properties.from_environment() if properties is None else properties
+        # Before driver and archive take their folders over.
+        folder, mark_dir = module_folders(
+            layers, {"cluster_dir": cluster_dir, **dict(module_options or {})}
+        )
+        ClusterMarkFile.check_free(folder, mark_dir=mark_dir)
         self.archiving_driver = ArchivingMediaDriver(
             aeron_dir,
             archive_dir,

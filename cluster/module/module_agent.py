@@ -695,6 +695,18 @@ class ModuleAgent(SteadyAgent):
             context.reporter.event(f"service={service_id} failed to take snapshot")
         if failed:
             return False
+        term = context.recording_log.term(context.leadership_term_id)
+        if term is None:
+            # The file was cut short, or is an older copy. The log itself has all messages.
+            context.reporter.error(
+                ClusterError(
+                    f"failed to take snapshot at position {position}: {context.recording_log.path}"
+                    f" has no entry of term {context.leadership_term_id}; the next term's snapshots"
+                    " can be taken again"
+                ),
+                "snapshot of an unknown term",
+            )
+            return False
         try:
             recording_id = yield from write_snapshot(
                 context.aeron,
@@ -715,21 +727,20 @@ class ModuleAgent(SteadyAgent):
         except ExtensionError as error:
             context.reporter.error(error, "snapshot")
             return False
-        self._note_snapshot(position, timestamp, [ack.relevant_id for ack in acks], recording_id)
+        services = [ack.relevant_id for ack in acks]
+        self._note_snapshot(term, position, timestamp, services, recording_id)
         return True
 
     def _note_snapshot(
-        self, position: int, timestamp: int, services: list[int], module: int
+        self, term: LogEntry, position: int, timestamp: int, services: list[int], module: int
     ) -> None:
         """Enter a snapshot into the recording log, the services first and the module last."""
         context = self._context
-        term = context.recording_log.term(context.leadership_term_id)
-        assert term is not None
         for service_id, recording_id in (*reversed([*enumerate(services)]), (NULL_VALUE, module)):
             context.recording_log.append(
                 LogEntry(
                     recording_id=recording_id,
-                    leadership_term_id=context.leadership_term_id,
+                    leadership_term_id=term.leadership_term_id,
                     term_base_log_position=term.term_base_log_position,
                     log_position=position,
                     timestamp=timestamp,

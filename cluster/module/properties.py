@@ -214,6 +214,24 @@ ARCHIVE_STREAM = _declare.integer(
 PROPERTIES: Final = (*_declare.table, *CLUSTER_EVENT_PROPERTIES, STRICT)
 
 
+def module_folders(properties: Properties, keywords: Mapping[str, Any]) -> tuple[str, str]:
+    """Folder and mark file's folder of a module, from settings of which others may be unusable.
+
+    Args:
+        properties: settings by the reference's names.
+        keywords: settings by keyword, of which those of the two folders are read.
+    """
+    table = (CLUSTER_DIR, MARK_FILE_DIR)
+    names = {prop.keyword for prop in table}
+    given = {name: value for name, value in keywords.items() if name in names}
+    return _folders(Settings(table, properties, given))
+
+
+def _folders(settings: Settings) -> tuple[str, str]:
+    folder = os.path.realpath(settings[CLUSTER_DIR])
+    return folder, _folder(settings[MARK_FILE_DIR], folder)
+
+
 class ModuleConfig:
     """The values of all properties of a consensus module, checked (spec cluster 20).
 
@@ -239,8 +257,7 @@ class ModuleConfig:
         given = dict(keywords or {})
         self.extension: ConsensusModuleExtension | None = given.pop("extension", None)
         self.settings = settings = Settings(PROPERTIES, properties, given)
-        self.cluster_dir = os.path.realpath(settings[CLUSTER_DIR])
-        self.mark_file_dir = _folder(settings[MARK_FILE_DIR], self.cluster_dir)
+        self.cluster_dir, self.mark_file_dir = _folders(settings)
         self.services_dir = _folder(settings[SERVICES_DIR], self.cluster_dir)
         self.members = parse_members(settings[MEMBERS] or "")
         self.member = self._own_member()

@@ -1,7 +1,7 @@
 """The Aeron directory, as a starting driver takes it over (spec cnc-and-commands 1.1, 1.2).
 
-A driver refuses the directory of a live driver. It saves the errors of a dead one and removes its
-files.
+A driver refuses the directory of a live driver, and a folder that was never a driver's. It saves the
+errors of a dead driver and removes its files.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TextIO
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import (
     ActiveDriverError,
+    ConfigurationError,
     DriverTimeoutError,
     FileFormatError,
 )
@@ -27,12 +28,17 @@ from aerolog.transport.memory.cnc import (
     check_major,
     cnc_path,
 )
+from aerolog.transport.memory.cnc_header import FILE_NAME as CNC_FILE
+from aerolog.transport.memory.cycle_histograms import FILE_NAME as CYCLES_FILE
 from aerolog.transport.memory.error_text import format_error_log, saved_errors_path
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.memory.loss_report import FILE_NAME as LOSS_REPORT
 from aerolog.transport.time_units import NS_PER_MS
 
 _POLL_MS = 1
+# What a driver makes there. One that was killed while it removed a directory may leave some of it.
+_DRIVER_NAMES = frozenset({CNC_FILE, LOSS_REPORT, CYCLES_FILE, "publications", "images"})
+_NAMES_SHOWN = 3
 
 
 @dataclass(slots=True)
@@ -60,13 +66,15 @@ class AeronDirectory:
         """Create the directory, or empty it, for a driver that starts.
 
         Args:
-            delete_on_start: remove existing files without a check for a live driver.
+            delete_on_start: remove the files of a dead driver without saving its errors.
             warn_if_exists: note in ``log`` that the directory exists.
-            log: receives the notes; None discards them. A note that errors were saved is always
-                written.
+            log: receives the notes; None discards them. Notes that errors were saved, and that
+                another driver's start is waited for, are always written.
 
         Raises:
             ActiveDriverError: if a live driver owns the directory; nothing was changed.
+            ConfigurationError: if the folder has files and none of them is a driver's; nothing was
+                changed.
             DriverTimeoutError: if another driver began to start there but did not finish in time.
             FileFormatError: if the cnc.dat there has another major version.
         """
@@ -74,20 +82,38 @@ class AeronDirectory:
         if files.is_dir(self.path):
             if warn_if_exists:
                 _note(log, f"WARNING: {self.path} exists")
+            self._check_driver_folder()
+            if self.is_driver_active(log if warn_if_exists else None, log):
+                raise ActiveDriverError(
+                    f"Active media driver detected: {cnc_path(self.path)}: stop it, or use "
+                    "another aeron.dir"
+                )
             if not delete_on_start:
-                if self.is_driver_active(log if warn_if_exists else None):
-                    raise ActiveDriverError(
-                        f"Active media driver detected: {cnc_path(self.path)}: stop it, or use "
-                        "another aeron.dir"
-                    )
                 saved = self.save_errors()
                 if saved:
                     _note(log, f"WARNING: Existing errors saved to: {saved}")
             files.remove_tree(self.path)
         files.make_dirs(self.path)
 
-    def is_driver_active(self, log: TextIO | None = None) -> bool:
+    def _check_driver_folder(self) -> None:
+        """Check that what is removed was made by a driver."""
+        names = sorted(self.file_system.list_dir(self.path))
+        if CNC_FILE in names:
+            return
+        foreign = [name for name in names if name not in _DRIVER_NAMES]
+        if foreign:
+            shown = ", ".join(foreign[:_NAMES_SHOWN]) + (", ..." if foreign[_NAMES_SHOWN:] else "")
+            raise ConfigurationError(
+                f"aeron.dir={self.path} is not the directory of a driver, which would be emptied: it"
+                f" has no {CNC_FILE}, and holds {shown}; use another aeron.dir, or remove the files"
+            )
+
+    def is_driver_active(self, log: TextIO | None = None, waits: TextIO | None = None) -> bool:
         """Whether a live driver owns the directory.
+
+        Args:
+            log: receives what the reference notes here.
+            waits: receives a line when another driver's start is waited for.
 
         As in the reference, a driver is live while its heartbeat is fresh. It counts as dead at
         once if the kernel says that no process writes to its loss report, which drivers alone map,
@@ -101,7 +127,7 @@ class AeronDirectory:
             return False
         if self.file_system.is_unused(str(Path(self.path, LOSS_REPORT))):
             return False
-        cnc = self._await_version(path)
+        cnc = self._await_version(path, waits)
         if cnc is None:
             return False
         age_ms = self.clock.now_epoch_ms() - cnc.heartbeat_ms
@@ -124,10 +150,13 @@ class AeronDirectory:
         self.file_system.write_bytes(target, format_error_log(observations).encode())
         return target
 
-    def _await_version(self, path: str) -> CncFile | None:
+    def _await_version(self, path: str, waits: TextIO | None) -> CncFile | None:
         """Wait until the file has a version; None if it is no usable cnc.dat."""
         deadline_ns = self.clock.now_ns() + self.timeout_ms * NS_PER_MS
         mapped = self.file_system.open_mapped(path, writable=False, min_length=HEADER_LENGTH)
+        if mapped.load_i32(0) == 0:
+            seconds = self.timeout_ms / 1000
+            _note(waits, f"INFO: waiting up to {seconds:g} s for the driver that starts in {path}")
         while (version := mapped.load_i32(0)) == 0:
             if self.clock.now_ns() >= deadline_ns:
                 raise DriverTimeoutError(f"CnC file is created but not initialised: {path}")

@@ -201,6 +201,50 @@ class MarkFile(Resource, Generic[H]):
         mark.hold(files, header.pid, header.start_timestamp)
         return mark
 
+    @classmethod
+    def check_free(
+        cls,
+        folder: str | Path,
+        *,
+        name: str | None = None,
+        mark_dir: str | Path | None = None,
+        files: FileSystem | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Check that no live owner has a folder; nothing is changed.
+
+        A process that starts several parts checks the folders of all before it claims the first.
+
+        Args:
+            folder: the owner's folder.
+            name: as for `claim`, and so are all others.
+            mark_dir: folder of the mark file when it is another one.
+            files: the file system to use.
+            clock: what the signs of life are compared with.
+
+        Raises:
+            AerologError: a live owner has the folder; its class is `ACTIVE_ERROR`.
+        """
+        files = files or RealFileSystem()
+        path = str(Path(mark_dir or folder) / (name or cls.NAME))
+        if files.exists(path) and files.size(path) >= _READABLE_LENGTH:
+            unused = files.is_unused(path)
+            mapped = files.open_mapped(path, writable=False)
+            base = cls._block_offset(mapped)
+            activity = mapped.load_i64(base + cls._at("activity_timestamp"))
+            pid = mapped.load_i64(base + cls._at("pid"))
+            cls._check_dead(path, activity, pid, clock or SystemClock(), unused=unused)
+
+    @classmethod
+    def _check_dead(
+        cls, path: str, activity: int, pid: int, clock: Clock, *, unused: bool
+    ) -> None:
+        if clock.now_epoch_ms() - activity < LIVENESS_TIMEOUT_MS and not unused:
+            raise cls.ACTIVE_ERROR(
+                f"active mark file detected: {path}: stop the {cls.OWNER} of process {pid}, or use"
+                f" another {cls.DIR_PROPERTY}"
+            )
+
     def hold(self, files: FileSystem, pid: int, start_timestamp: int) -> None:
         """Watch from now on whether the folder is still that of this process; see `beat`."""
         self._claimed = (files, files.stamp(self.path)[2], pid, start_timestamp)
@@ -443,11 +487,7 @@ class MarkFile(Resource, Generic[H]):
             cls._check_version(path, version)
         at = base + cls._at("activity_timestamp")
         activity = mapped.load_i64(at)
-        if clock.now_epoch_ms() - activity < LIVENESS_TIMEOUT_MS and not unused:
-            raise cls.ACTIVE_ERROR(
-                f"active mark file detected: {path}: stop the {cls.OWNER} of process {pid}, or use"
-                f" another {cls.DIR_PROPERTY}"
-            )
+        cls._check_dead(path, activity, pid, clock, unused=unused)
         cls.check_predecessor(header, mapped)
         if not mapped.compare_and_set_i64(at, activity, ACTIVATION_IN_PROGRESS):
             raise cls.ACTIVE_ERROR(f"concurrent mark file activation: {path}")

@@ -12,7 +12,12 @@ import sys
 import pytest
 
 from aerolog.transport.concurrent.clock import SystemClock
-from aerolog.transport.errors import ActiveDriverError, DriverTimeoutError, FileFormatError
+from aerolog.transport.errors import (
+    ActiveDriverError,
+    ConfigurationError,
+    DriverTimeoutError,
+    FileFormatError,
+)
 from aerolog.transport.memory.aeron_directory import AeronDirectory
 from aerolog.transport.memory.cnc import CncFile, CncHeader, CncLengths, cnc_path
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -145,11 +150,49 @@ def test_a_damaged_file_is_replaced(disk, directory, content):
     assert disk.files.list_dir(directory.path) == []
 
 
-def test_delete_on_start_asks_nobody(disk, directory):
+def test_delete_on_start_refuses_a_live_driver_s_directory(disk, directory):
     cnc = start_driver(directory, os.getpid())
+    with pytest.raises(ActiveDriverError, match="Active media driver detected"):
+        directory.claim(delete_on_start=True)
+    assert disk.files.exists(cnc_path(directory.path))
+    assert cnc.version == 0x200
+
+
+def test_delete_on_start_removes_a_dead_driver_s_files_with_its_errors(disk, directory, clock):
+    cnc = start_driver(directory, os.getpid())
+    cnc.error_log(clock).record("what happened\n")
+    cnc.mark_closed()
     directory.claim(delete_on_start=True)
     assert disk.files.list_dir(directory.path) == []
-    assert cnc.version == 0x200
+    assert disk.files.list_dir(disk.root) == ["aeron"]
+
+
+@pytest.mark.parametrize("deletes", [False, True])
+def test_a_folder_that_never_was_a_driver_s_is_refused(disk, directory, deletes):
+    disk.files.make_dirs(directory.path + "/images")
+    names = [f"thesis-{number}.txt" for number in range(4)]
+    for name in names:
+        disk.files.write_bytes(f"{directory.path}/{name}", b"years of work")
+    with pytest.raises(ConfigurationError, match=r"has no cnc\.dat, and holds thesis-0.*, \.\.\.;"):
+        directory.claim(delete_on_start=deletes)
+    assert sorted(disk.files.list_dir(directory.path)) == ["images", *names]
+
+
+def test_what_a_killed_driver_left_of_its_directory_is_removed(disk, directory):
+    disk.files.make_dirs(directory.path + "/publications")
+    disk.files.write_bytes(directory.path + "/loss-report.dat", bytes(64))
+    directory.claim()
+    assert disk.files.list_dir(directory.path) == []
+
+
+def test_the_wait_for_another_driver_s_start_is_announced(directory):
+    cnc = start_driver(directory, os.getpid())
+    cnc.mapped.store_i32(0, 0)
+    log = io.StringIO()
+    with pytest.raises(DriverTimeoutError, match="created but not initialised"):
+        directory.claim(log=log)
+    path = cnc_path(directory.path)
+    assert log.getvalue() == f"INFO: waiting up to 10 s for the driver that starts in {path}\n"
 
 
 def test_errors_of_a_dead_driver_are_saved(disk, directory, clock):
