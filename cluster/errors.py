@@ -20,6 +20,10 @@ class SessionClosedError(ClusterError):
     """The session has ended; a new client connects anew."""
 
 
+#: How a node says in its error log that it ended because a service had; the service's id follows.
+SERVICE_LOST = "Aeron client in service closed unexpectedly: serviceId="
+
+
 class ServiceLostError(ClusterError):
     """A service of the node has ended, so that the node cannot go on.
 
@@ -29,7 +33,7 @@ class ServiceLostError(ClusterError):
 
     def __init__(self, service_id: int) -> None:
         super().__init__(
-            f"Aeron client in service closed unexpectedly: serviceId={service_id}: its container"
+            f"{SERVICE_LOST}{service_id}: its container"
             " has ended, or stood still for aeron.client.liveness.timeout; see why in the"
             " container's error log, then start the node and its container again"
         )

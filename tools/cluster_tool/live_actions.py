@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.cluster import counter_types
 from aerolog.cluster.counter_types import Toggle
 from aerolog.cluster.errors import ClusterError
-from aerolog.cluster.files import CLUSTER_MARK_NAME, RecordingLog
+from aerolog.cluster.files import CLUSTER_MARK_NAME, ClusterMarkFile, RecordingLog
 from aerolog.cluster.protocol import ClusterComponentType
 from aerolog.tools.archive_tool.actions import EXIT_INVALID
 from aerolog.tools.archive_tool.change_plan import TablePlan, check_can_ask, is_agreed
@@ -213,6 +213,29 @@ def archive_of(folder: str, *, classic: bool) -> Iterator[AeronArchive]:
         yield client
 
 
+def _snapshot_position(folder: str) -> int | None:
+    with RecordingLog(folder, writable=False) as log:
+        newest = log.latest_snapshot()
+    return newest[0].log_position if newest else None
+
+
+def _why_ended(folder: str, begin_ms: int, name: str) -> str:
+    """Say why a node ended before it had done what it was asked for, if it has noted why.
+
+    Args:
+        folder: the node's.
+        begin_ms: when it was asked, epoch ms.
+        name: what it was asked for.
+    """
+    with closing(ClusterMarkFile.open(folder)) as mark:
+        newest = max(mark.errors(begin_ms), key=lambda error: error.last_ms, default=None)
+    why = "" if newest is None else f": {newest.text.splitlines()[0]}"
+    return (
+        f"{folder}: the node ended before it had done {name}{why}; see aerolog cluster-tool"
+        f" {folder} errors"
+    )
+
+
 def _request(name: str) -> Action:
     request = REQUESTS[name]
 
@@ -231,8 +254,12 @@ def _request(name: str) -> Action:
             if (request.stops or terminal.dry_run) and not is_agreed(plan, terminal):
                 return 0
             before, begin_ns = node.value(counter_types.SNAPSHOT_COUNT), terminal.clock.now_ns()
+            old, begin_ms = _snapshot_position(folder), terminal.clock.now_epoch_ms()
             node.ask(request, member_id)
             node.await_done(request, member_id, by_state=True)
+            is_lacking = name == "shutdown" and _snapshot_position(folder) == old
+            if node.has_ended and (is_lacking or not request.stops):
+                raise AerologError(_why_ended(folder, begin_ms, name))
             seconds = (terminal.clock.now_ns() - begin_ns) / NS_PER_S
             if name == "snapshot" and node.value(counter_types.SNAPSHOT_COUNT) == before:
                 raise AerologError(
@@ -241,9 +268,7 @@ def _request(name: str) -> Action:
                 )
         done: dict[str, Any] = {**asked, "seconds": round(seconds, 3)}
         if request.toggle in {Toggle.SNAPSHOT, Toggle.SHUTDOWN}:
-            with RecordingLog(folder, writable=False) as log:
-                newest = log.latest_snapshot()
-            done["snapshot_position"] = newest[0].log_position if newest else None
+            done["snapshot_position"] = _snapshot_position(folder)
         if terminal.as_json:
             print_json(done)
         else:

@@ -126,6 +126,12 @@ class RunningNode(Resource):
             and self.value(counter_types.ELECTION_STATE) == ElectionState.CLOSED
         )
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the node's driver or its module has ended since this client was made."""
+        state = self.value(counter_types.MODULE_STATE)
+        return self.aeron.closed or state is None or state == ModuleState.CLOSED
+
     def members(self) -> ClusterMembersExtendedResponse | None:
         """The members as the module knows them; None when it does not answer in time."""
         header, idle, deadline = self.header, sleeping_idle(), Deadline(self.timeout_s)
@@ -221,6 +227,8 @@ class RunningNode(Resource):
             by_state: also wait for the state that the module then has; the reference's tool waits
                 for toggles only.
 
+        The wait ends as well when the node has ended, which `has_ended` says.
+
         Raises:
             RefusedError: it has not within `DONE_TIMEOUT_S`.
         """
@@ -234,8 +242,8 @@ class RunningNode(Resource):
                 is_done = value is None or value != request.toggle
             else:
                 state = self.value(counter_types.MODULE_STATE)
-                is_done = state == goal or (goal is ModuleState.CLOSED and state is None)
-            if is_done or (goal is ModuleState.CLOSED and self.aeron.closed):
+                is_done = state == goal
+            if is_done or self.has_ended:
                 return
             if deadline.is_over:
                 milliseconds = int(DONE_TIMEOUT_S * 1000)

@@ -83,7 +83,8 @@ class AeronDirectory:
             if warn_if_exists:
                 _note(log, f"WARNING: {self.path} exists")
             self._check_driver_folder()
-            if self.is_driver_active(log if warn_if_exists else None, log):
+            notes = log if warn_if_exists and not delete_on_start else None
+            if self.is_driver_active(notes, log):
                 raise ActiveDriverError(
                     f"Active media driver detected: {cnc_path(self.path)}: stop it, or use "
                     "another aeron.dir"

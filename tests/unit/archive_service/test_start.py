@@ -12,14 +12,17 @@ from typing import Self
 
 import pytest
 from golden_data import copy_archive, manifest
+from live_archive import until
 
 from aerolog.archive.client import AeronArchive
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.service import Archive, ArchivingMediaDriver
 from aerolog.archive.service.properties import ArchiveConfig
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.client import Aeron
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.errors import (
+    ActiveArchiveError,
     AerologError,
     ConfigurationError,
     DriverTimeoutError,
@@ -279,9 +282,43 @@ def test_the_folder_is_deleted_at_start_when_asked_for(tmp_path: Path, aeron_dir
         assert sorted(p.name for p in tmp_path.iterdir()) == ["archive-mark.dat", "archive.catalog"]
 
 
-def test_the_mark_file_says_who_runs_and_that_it_ended(tmp_path: Path, aeron_dir: Path) -> None:
-    from aerolog.archive.format.mark_file import ArchiveMarkFile
+@pytest.mark.parametrize("option", [{}, {"dir_delete_on_start": True}])
+def test_a_second_start_touches_nothing(
+    tmp_path: Path, aeron_dir: Path, option: dict[str, object]
+) -> None:
+    """Neither the folder that another archive has, nor the driver's directory beside it."""
+    RecordingBuilder().write(tmp_path)
+    other = aeron_dir.with_name(f"{aeron_dir.name}-other")
+    with Real(tmp_path, aeron_dir) as real:
+        with pytest.raises(ActiveArchiveError, match="active mark file detected"):
+            Real(tmp_path, other, **option)
+        assert not other.exists()
+        assert len(list(real.archive.recordings())) == 1
 
+
+DEFECTS = (ValueError, AssertionError, MemoryError, OSError, SystemExit, KeyboardInterrupt)
+
+
+@pytest.mark.parametrize("kind", DEFECTS)
+@pytest.mark.parametrize("mode", ["DEDICATED", "SHARED"])
+def test_an_exception_in_the_conductor_ends_the_archive(
+    tmp_path: Path, aeron_dir: Path, mode: str, kind: type[BaseException], monkeypatch, capfd
+) -> None:
+    def defect(*_: object) -> None:
+        raise kind("broken")
+
+    with Real(tmp_path, aeron_dir, threading_mode=mode) as real:
+        archive = real.both.archive
+        monkeypatch.setattr(archive._conductor, "_plan", defect)
+        archive.wake()
+        until(lambda: all(runner.is_closed for runner in archive.runners[:3]), "end of all agents")
+        assert (type(archive.failure), real.both.is_closed) == (kind, True)
+        with contextlib.closing(ArchiveMarkFile.open(tmp_path)) as mark:
+            assert [kind.__name__ in error.text for error in mark.errors()] == [True]
+        assert ("Traceback" in capfd.readouterr().err) is (kind is not OSError)
+
+
+def test_the_mark_file_says_who_runs_and_that_it_ended(tmp_path: Path, aeron_dir: Path) -> None:
     with Real(tmp_path, aeron_dir, archive_id=42):
         mark = ArchiveMarkFile.open(tmp_path)
         header = mark.header

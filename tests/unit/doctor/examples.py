@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.retention.holds import Hold
 from aerolog.archive.retention.journal import Run
+from aerolog.cluster.errors import ServiceLostError
 from aerolog.tools.doctor.findings import Severity
 from aerolog.tools.doctor.system_snapshot import (
     Case,
@@ -25,6 +26,7 @@ from aerolog.tools.views.companion_views import (
     SegmentHealth,
 )
 from aerolog.transport.logbuffer.metadata import LogType
+from aerolog.transport.memory.error_log import ErrorObservation
 from aerolog.transport.memory.loss_report import LossEntry
 
 from .made_up import (
@@ -169,6 +171,7 @@ RECOVERING = counter(
     204, 204, "Cluster recovery: leadershipTermId=-1", 0, struct.pack("<qqqii", -1, 0, 0, 7, 2)
 )
 ENDED_MODULE = component(activity_ms=-1)
+SERVICE_WAS_LOST = ErrorObservation(1, NOW_MS, NOW_MS, str(ServiceLostError(0)))
 ONE_MODULE = cluster(marks=[component()])
 WHOLE = snapshot(320, 0, -1)
 LOG = {"start_position": 0, "stop_position": TERM}
@@ -580,6 +583,11 @@ EXAMPLES: list[tuple[str, Severity, Case]] = [
         "cluster-dead",
         CRITICAL,
         case(cluster(marks=[component(process=GONE, activity_ms=NOW_MS - 4_000)])),
+    ),
+    (
+        "cluster-service-lost",
+        CRITICAL,
+        case(cluster(marks=[component(activity_ms=-1, errors=[SERVICE_WAS_LOST])])),
     ),
     (
         "cluster-stuck",

@@ -291,10 +291,22 @@ def test_the_directory_goes_when_told_to(run, directory):
 
 
 def test_what_was_there_is_noted_when_asked_for(run, directory):
-    run().ready()
+    before = run()
+    before.ready()
+    before.stop()
     process = run("-Daeron.dir.delete.on.start=true", "-Daeron.dir.warn.if.exists=true")
     process.ready()
     assert process.stop()[2] == f"WARNING: {directory} exists\n"
+
+
+def test_a_second_start_leaves_the_first_driver_alone(run, directory):
+    first = run()
+    first.ready()
+    before = (directory / "cnc.dat").stat().st_ino
+    code, _, err = run("-Daeron.dir.delete.on.start=true").end()
+    assert (code, err.count("Active media driver detected")) == (1, 1), err
+    assert (directory / "cnc.dat").stat().st_ino == before
+    assert first.stop()[0] == 0
 
 
 def test_unknown_names_are_warned_of_once_and_have_no_effect(run):

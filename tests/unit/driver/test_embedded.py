@@ -10,7 +10,7 @@ import pytest
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver, ThreadingMode
 from aerolog.transport.driver.counters.system_counters import SystemCounter
-from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.errors import ConfigurationError, ResourceClosedError
 from aerolog.transport.memory.cnc import HEARTBEAT_CLOSED, CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol import commands as c
@@ -175,6 +175,47 @@ def test_the_owner_hears_when_the_conductor_ends_by_itself(media_driver_factory)
     cnc.to_driver.write(command.TYPE_ID, c.encode_command(command))
     assert ended.wait(DEADLINE_S)
     assert cnc.heartbeat_ms == HEARTBEAT_CLOSED
+
+
+DEFECTS = (ValueError, AssertionError, MemoryError, OSError, SystemExit, KeyboardInterrupt)
+
+
+@pytest.mark.parametrize("kind", DEFECTS)
+@pytest.mark.parametrize("mode", ["DEDICATED", "SHARED_NETWORK", "SHARED"])
+def test_an_exception_in_the_conductor_ends_the_driver(media_driver_factory, mode, kind, capfd):
+    failed = threading.Event()
+    driver = media_driver_factory(threading_mode=mode, on_fatal=lambda _reason: failed.set())
+
+    def defect():
+        raise kind("broken")
+
+    driver.conductor.on_worked = defect
+    cnc = CncFile.connect(driver.aeron_dir)
+    command = c.ClientKeepalive(-1, 1)
+    cnc.to_driver.write(command.TYPE_ID, c.encode_command(command))
+    assert failed.wait(DEADLINE_S)
+    for runner in driver.runners:
+        runner.thread.join(DEADLINE_S)
+        assert runner.is_closed
+    assert (type(driver.failure), driver.is_closed) == (kind, True)
+    assert cnc.heartbeat_ms == HEARTBEAT_CLOSED
+    assert [kind.__name__ in error.text for error in cnc.errors()] == [True]
+    assert ("Traceback" in capfd.readouterr().err) is (kind is not OSError)
+    driver.close()
+
+
+def test_an_invoked_driver_refuses_work_after_an_exception(media_driver_factory):
+    failures = []
+    driver = media_driver_factory(threading_mode="INVOKER", on_fatal=failures.append)
+    driver.conductor.on_worked = lambda: 1 // 0
+    cnc = CncFile.connect(driver.aeron_dir)
+    command = c.ClientKeepalive(-1, 1)
+    cnc.to_driver.write(command.TYPE_ID, c.encode_command(command))
+    driver.do_work()
+    assert [type(error) for error in failures] == [ZeroDivisionError]
+    assert cnc.heartbeat_ms == HEARTBEAT_CLOSED
+    with pytest.raises(ResourceClosedError, match="is closed"):
+        driver.do_work()
 
 
 def test_a_forked_child_leaves_the_driver_alone(media_driver):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster import counter_types
+from aerolog.cluster.errors import SERVICE_LOST
 from aerolog.cluster.files.layout import MARK_VERSION
 from aerolog.tools.doctor.checks.process_checks import LifeKinds, is_same_folder, life_of
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
@@ -70,8 +72,18 @@ DEAD = _kind(
     Severity.CRITICAL,
     "the {who} is dead: process {pid} is gone, its last sign of life is {age_ms!m} old",
     "it crashed or was killed; the log and the snapshots are in the archive",
-    "look for the cause in its log and in the kernel's (dmesg, journalctl -k); start it anew: it"
-    " recovers from the newest snapshot and the log",
+    "look for the cause in its log and in the kernel's (dmesg, journalctl -k); start it again: it"
+    " recovers from the newest snapshot and the log. A node ends when one of its services has ended:"
+    " start the node again as well",
+)
+SERVICE_LOST_KIND = _kind(
+    "cluster-service-lost",
+    Severity.CRITICAL,
+    "the node has ended because its service {service_id} had ended, or stood still",
+    "a node cannot go on without one of its services, and ends after the driver's"
+    " aeron.client.liveness.timeout",
+    "see why the service ended with aerolog cluster-tool {folder} errors and in its own output; then"
+    " start the node and its service again: both recover from the newest snapshot and the log",
 )
 STUCK = _kind(
     "cluster-stuck",
@@ -173,6 +185,14 @@ def components_live(case: Case) -> Iterator[Finding]:
     module, now_ms = cluster.module, case.now.now_ms
     if module is None or module.is_alive(now_ms):
         return
+    for error in module.errors:
+        lost = re.search(rf"{SERVICE_LOST}(\d+)", error.text)
+        if lost is not None:
+            yield SERVICE_LOST_KIND.found(
+                cluster.subject,
+                service_id=int(lost[1]),
+                folder=cluster.cluster_dir,
+            )
     for mark in cluster.services:
         if mark.is_alive(now_ms):
             yield SERVICE_ALONE.found(cluster.subject, who=mark.who, pid=mark.process.pid)
