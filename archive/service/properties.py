@@ -59,7 +59,9 @@ DRIVER_TIMEOUT = _declare.millis(
 )
 MARK_FILE_DIR = _declare.text("aeron.archive.mark.file.dir", None, "folder of the mark file")
 DIR_DELETE_ON_START = _declare.boolean(
-    "aeron.archive.dir.delete.on.start", False, "delete the folder when starting"
+    "aeron.archive.dir.delete.on.start",
+    False,
+    "delete the folder when starting, unless a live archive has it",
 )
 ARCHIVE_ID = _declare.long(
     "aeron.archive.id", -1, "id of the archive, -1 for one from the driver", keyword="archive_id"

@@ -70,9 +70,7 @@ def main_service_container(argv: Sequence[str]) -> int:
 
         with (
             announced(say_wait),
-            ServiceContainer(
-                service, properties=properties, on_ready=ready, on_end=end
-            ),
+            ServiceContainer(service, properties=properties, on_ready=ready, on_end=end),
         ):
             stop.wait()
 

@@ -25,7 +25,7 @@ def run(folder: Path, port: int, aeron_dir: str) -> None:
             aeron_dir,
             folder / "archive",
             folder / "cluster",
-            driver_options={"threading_mode": "SHARED", "dir_delete_on_start": True},
+            driver_options={"threading_mode": "SHARED"},
             archive_options={
                 "threading_mode": "SHARED",
                 "control_channel": f"aeron:udp?endpoint={places[4]}",

@@ -43,15 +43,17 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run(properties: Properties) -> int:
-    with ServiceStop() as stop:
-        with MediaDriver(
+    with (
+        ServiceStop() as stop,
+        MediaDriver(
             properties=properties, termination_hook=stop.stop, on_fatal=stop.fail
-        ) as driver:
-            mode = driver.settings[p.THREADING_MODE]
-            sys.stdout.write(f"aerolog driver ready: {driver.aeron_dir} ({mode})\n")
-            sys.stdout.flush()
-            if mode == ThreadingMode.INVOKER.value:
-                stop.turn(driver.do_work, turning_idle_strategy(driver.settings))
-            else:
-                stop.wait()
+        ) as driver,
+    ):
+        mode = driver.settings[p.THREADING_MODE]
+        sys.stdout.write(f"aerolog driver ready: {driver.aeron_dir} ({mode})\n")
+        sys.stdout.flush()
+        if mode == ThreadingMode.INVOKER.value:
+            stop.turn(driver.do_work, turning_idle_strategy(driver.settings))
+        else:
+            stop.wait()
     return EXIT_OK if stop.failure is None else say_failure(stop.failure, EXIT_FAILED)

@@ -110,7 +110,7 @@ DIR_WARN_IF_EXISTS = _add.boolean(
 DIR_DELETE_ON_START = _add.boolean(
     "aeron.dir.delete.on.start",
     False,
-    "delete an existing directory without looking for a live driver",
+    "delete what a dead driver left, without saving its errors",
 )
 DIR_DELETE_ON_SHUTDOWN = _add.boolean(
     "aeron.dir.delete.on.shutdown", False, "delete the directory on close"

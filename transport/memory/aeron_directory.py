@@ -1,7 +1,7 @@
 """The Aeron directory, as a starting driver takes it over (spec cnc-and-commands 1.1, 1.2).
 
-A driver refuses the directory of a live driver, and a folder that was never a driver's. It saves the
-errors of a dead driver and removes its files.
+A driver refuses the directory of a live driver, and a folder that was never a driver's. It saves
+the errors of a dead driver and removes its files.
 """
 
 from __future__ import annotations
@@ -105,8 +105,9 @@ class AeronDirectory:
         if foreign:
             shown = ", ".join(foreign[:_NAMES_SHOWN]) + (", ..." if foreign[_NAMES_SHOWN:] else "")
             raise ConfigurationError(
-                f"aeron.dir={self.path} is not the directory of a driver, which would be emptied: it"
-                f" has no {CNC_FILE}, and holds {shown}; use another aeron.dir, or remove the files"
+                f"aeron.dir={self.path} is not the directory of a driver, which would be emptied:"
+                f" it has no {CNC_FILE}, and holds {shown}; use another aeron.dir, or remove the"
+                " files"
             )
 
     def is_driver_active(self, log: TextIO | None = None, waits: TextIO | None = None) -> bool:

@@ -236,9 +236,7 @@ class MarkFile(Resource, Generic[H]):
             cls._check_dead(path, activity, pid, clock or SystemClock(), unused=unused)
 
     @classmethod
-    def _check_dead(
-        cls, path: str, activity: int, pid: int, clock: Clock, *, unused: bool
-    ) -> None:
+    def _check_dead(cls, path: str, activity: int, pid: int, clock: Clock, *, unused: bool) -> None:
         if clock.now_epoch_ms() - activity < LIVENESS_TIMEOUT_MS and not unused:
             raise cls.ACTIVE_ERROR(
                 f"active mark file detected: {path}: stop the {cls.OWNER} of process {pid}, or use"

@@ -113,6 +113,6 @@ def test_nothing_is_lost_when_the_node_is_killed(tmp_path: Path) -> None:
             assert said == (sample.expected or ""), f"line {sample.line}"
         assert reader.service is not None
         assert reader.node is not None
-        reader.interrupt_service()
         reader.node.process.send_signal(signal.SIGINT)
         assert reader.node.wait() == 0
+        reader.interrupt_service()

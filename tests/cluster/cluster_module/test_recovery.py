@@ -90,6 +90,19 @@ def test_a_torn_tail_is_passed_over(folder: Path, length: int) -> None:
     assert starts(folder) == 7
 
 
+@pytest.mark.parametrize("entries", [1, 2, 3, 4, 5])
+def test_entries_that_are_missing_at_the_end_cost_no_message(folder: Path, entries: int) -> None:
+    """As after a power loss, or from an older copy: the log itself has all that was answered."""
+    with our_node(folder) as node, java_service(node):
+        assert counted(node, 2) == 6
+        assert "SNAPSHOT applied" in tool(node, "snapshot")
+        counted(node, 1)
+    with (folder / "cluster" / "recording.log").open("r+b") as file:
+        file.truncate(64 * entries + 8)
+    assert starts(folder, 1) == 9
+    assert starts(folder) == 10
+
+
 def test_a_snapshot_newer_than_the_log(folder: Path) -> None:
     with RecordingLog(folder / "cluster") as log:
         term, newest = log.last_term, log.latest_snapshot(1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack, closing, contextmanager
+import subprocess
+import sys
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,8 +15,9 @@ from peer.cluster_node import java_service, our_node
 
 from aerolog.cluster.counter_types import SERVICE_ERRORS, Toggle
 from aerolog.cluster.files import CLUSTER_MARK_NAME, ClusterMarkFile, service_mark_name
-from aerolog.cluster.service import ClusteredService
+from aerolog.cluster.service import ClusteredService, ClusterError
 from aerolog.transport.client import Aeron
+from aerolog.transport.errors import AerologError
 
 from .conftest import container
 
@@ -157,6 +160,93 @@ def test_a_service_raises_at_its_start(tmp_path: Path) -> None:
     theirs, ours = (start(whose, tmp_path / whose) for whose in ("reference", "ours"))
     assert ours == theirs
     assert "services [0] did not start" in ours[1][0]
+
+
+class Ending(ClusteredService):
+    """Ends its container, where a test says, by what another test says."""
+
+    kind: type[BaseException] = SystemExit
+    where = "on_session_message"
+
+    def _end(self, where: str) -> None:
+        if where == self.where:
+            raise self.kind("broken")
+
+    def on_start(self, cluster: object, snapshot: object) -> None:
+        self._end("on_start")
+
+    def on_session_message(self, session: Any, timestamp: int, data: memoryview) -> None:
+        self._end("on_session_message")
+
+    def on_session_open(self, session: object, timestamp: int) -> None:
+        self._end("on_session_open")
+
+    def do_background_work(self, now_ns: int) -> int:
+        self._end("do_background_work")
+        return 0
+
+    def state(self) -> int:
+        return 0
+
+    def restore(self, state: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit, MemoryError])
+@pytest.mark.parametrize(
+    "where", ["on_start", "on_session_open", "on_session_message", "do_background_work"]
+)
+def test_what_no_program_goes_on_after_ends_the_container(
+    tmp_path: Path, kind: type[BaseException], where: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    service = Ending()
+    service.kind, service.where = kind, where
+    with our_node(tmp_path) as node, container(node, service) as running:
+        if where.startswith("on_session"):
+            with talk(node) as cluster, suppress(AerologError):
+                cluster.send(b"one")
+                running.wait(20)
+        with pytest.raises(ClusterError, match="the service has ended"):
+            running.wait(20)
+        assert type(running.failure) is kind
+        assert "Traceback" in capfd.readouterr().err
+        with closing(ClusterMarkFile.open(node.folder / "cluster", name=SERVICE_MARK)) as mark:
+            assert [kind.__name__ in error.text for error in mark.errors()] == [True]
+        assert node.process.wait() == 1
+
+
+def test_the_command_says_what_a_service_has_raised(tmp_path: Path) -> None:
+    with our_node(tmp_path) as node:
+        done = subprocess.run(
+            [
+                sys.executable, "-m", "aerolog.tools.main", "service-container",
+                "exiting:Exiting",
+                f"-Daeron.dir={node.aeron_dir}", f"-Daeron.cluster.dir={tmp_path}/cluster",
+            ],
+            cwd=exiting(tmp_path), capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.endswith("SystemExit: 0\nERROR: SystemExit: 0\n")
+        assert node.process.wait() == 1
+
+
+def exiting(tmp_path: Path) -> Path:
+    """A folder with a service that ends its program, as it thinks in good order."""
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (folder / "exiting.py").write_text(
+        "from aerolog.cluster.service import ClusteredService\n"
+        "class Exiting(ClusteredService):\n"
+        "    def on_start(self, cluster, snapshot):\n"
+        "        raise SystemExit(0)\n"
+        "    def on_session_message(self, session, timestamp, data):\n"
+        "        pass\n"
+        "    def state(self):\n"
+        "        return 0\n"
+        "    def restore(self, state):\n"
+        "        pass\n"
+    )
+    return folder
 
 
 heard: list[BaseException] = []

@@ -73,8 +73,8 @@ DEAD = _kind(
     "the {who} is dead: process {pid} is gone, its last sign of life is {age_ms!m} old",
     "it crashed or was killed; the log and the snapshots are in the archive",
     "look for the cause in its log and in the kernel's (dmesg, journalctl -k); start it again: it"
-    " recovers from the newest snapshot and the log. A node ends when one of its services has ended:"
-    " start the node again as well",
+    " recovers from the newest snapshot and the log. A node ends when one of its services has"
+    " ended: start the node again as well",
 )
 SERVICE_LOST_KIND = _kind(
     "cluster-service-lost",
@@ -82,8 +82,8 @@ SERVICE_LOST_KIND = _kind(
     "the node has ended because its service {service_id} had ended, or stood still",
     "a node cannot go on without one of its services, and ends after the driver's"
     " aeron.client.liveness.timeout",
-    "see why the service ended with aerolog cluster-tool {folder} errors and in its own output; then"
-    " start the node and its service again: both recover from the newest snapshot and the log",
+    "see why the service ended with aerolog cluster-tool {folder} errors and in its own output;"
+    " then start the node and its service again: both recover from the newest snapshot and the log",
 )
 STUCK = _kind(
     "cluster-stuck",

@@ -1,0 +1,55 @@
+"""What nobody has foreseen ends the consensus module, and its process with it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from cluster_talk import wait_for
+from peer.cluster_node import free_ports
+
+from aerolog.cluster.files import ClusterMarkFile
+from aerolog.cluster.module import ClusteredMediaDriver
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DEFECTS = (ValueError, AssertionError, MemoryError, OSError, SystemExit, KeyboardInterrupt)
+
+
+@pytest.mark.parametrize("kind", DEFECTS)
+def test_an_exception_ends_the_module(
+    tmp_path: Path,
+    aeron_dir: str,
+    kind: type[BaseException],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    failures: list[BaseException] = []
+    members = ",".join(f"localhost:{port}" for port in free_ports(5))
+    with ClusteredMediaDriver(
+        aeron_dir,
+        tmp_path / "archive",
+        tmp_path / "cluster",
+        driver_options={"threading_mode": "SHARED"},
+        archive_options={"control_channel": "aeron:udp?endpoint=localhost:0"},
+        module_options={
+            "members": f"0,{members}",
+            "ingress_channel": "aeron:udp",
+            "replication_channel": "aeron:udp?endpoint=localhost:0",
+        },
+        on_fatal=failures.append,
+    ) as node:
+
+        def defect(*_: object) -> None:
+            raise kind("broken")
+
+        module = node.module
+        monkeypatch.setattr(module._agent, "_plan", defect)
+        wait_for(lambda: module._thread is not None and module._thread.is_closed, "end")
+        assert [type(reason) for reason in failures] == [kind]
+        assert (type(module.failure), node.is_closed) == (kind, True)
+        assert ("Traceback" in capfd.readouterr().err) is (kind is not OSError)
+        with closing(ClusterMarkFile.open(tmp_path / "cluster")) as mark:
+            assert [kind.__name__ in error.text for error in mark.errors()] == [True]
