@@ -24,9 +24,23 @@ if TYPE_CHECKING:
 _POLL_LIMIT: Final = 10
 
 
-def offered(publication: ExclusivePublication, data: bytes) -> Steps[int]:
-    """Offer a message until it is taken; the position behind it."""
+def check_archive(archive: SteppedArchive) -> None:
+    """Check that the archive is there for whose work a step waits.
+
+    Raises:
+        ClusterError: it has ended, or has closed the module's session.
+    """
+    if archive.conversation.is_disconnected:
+        raise ClusterError(
+            "the node's archive has ended, or has closed the session of the consensus module: see"
+            " its error log"
+        )
+
+
+def offered(archive: SteppedArchive, publication: ExclusivePublication, data: bytes) -> Steps[int]:
+    """Offer a message that the archive records until it is taken; the position behind it."""
     while True:
+        check_archive(archive)
         result = publication.offer(data)
         if result > 0:
             return int(result)
@@ -62,17 +76,18 @@ def write_snapshot(
             str(recorded), stream_id, SourceLocation.LOCAL, auto_stop=True
         )
         while (counter_id := find_by_session(aeron.counters, publication.session_id)) is None:
+            check_archive(archive)
             yield 0
         counter = aeron.counters[counter_id]
         recording_id = int.from_bytes(counter.key[:8], "little", signed=True)
         marker.mark = SnapshotMark.BEGIN
-        yield from offered(publication, marker.encode())
+        yield from offered(archive, publication, marker.encode())
         for message in messages:
-            yield from offered(publication, message)
+            yield from offered(archive, publication, message)
         marker.mark = SnapshotMark.END
-        end = yield from offered(publication, marker.encode())
+        end = yield from offered(archive, publication, marker.encode())
         for message in appended:
-            end = yield from offered(publication, message)
+            end = yield from offered(archive, publication, message)
         while counter.value < end:
             if not counter.is_active:
                 raise ClusterError(
@@ -144,6 +159,8 @@ def load_snapshot(
                 if end is not None:
                     return end
                 raise ClusterError(f"the snapshot in recording {recording_id} ends unexpectedly")
+            if not had_image:
+                check_archive(archive)
             yield work
     finally:
         subscription.close()

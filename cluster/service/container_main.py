@@ -18,7 +18,7 @@ from aerolog.transport.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from aerolog.archive.service.main import ServiceStop
+    from aerolog.transport.concurrent.stop_signal import ServiceStop
     from aerolog.transport.config.sources import Properties
 
 

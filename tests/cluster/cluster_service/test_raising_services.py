@@ -203,7 +203,7 @@ def test_what_no_program_goes_on_after_ends_the_container(
     service.kind, service.where = kind, where
     with our_node(tmp_path) as node, container(node, service) as running:
         if where.startswith("on_session"):
-            with talk(node) as cluster, suppress(AerologError):
+            with suppress(AerologError), talk(node) as cluster:
                 cluster.send(b"one")
                 running.wait(20)
         with pytest.raises(ClusterError, match="the service has ended"):
