@@ -191,7 +191,9 @@ class ServiceContainer(Resource):
             self.failure = reason
 
     def _end(self) -> None:
+        """Leave the driver as well: the module would take a client that lives for the service."""
         self._mark_file.terminated()
+        self.aeron.close()
         self._ended.set()
         if self._on_end is not None:
             self._on_end(self)

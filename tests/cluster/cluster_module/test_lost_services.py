@@ -153,4 +153,4 @@ def test_the_driver_of_a_node_is_killed_while_it_waits(tmp_path: Path, reference
         node = a_node("ours", tmp_path, opened, services=2)
         container = opened.enter_context(java_service(node, service_id=0))
         node.process.kill()
-        container.wait()
+        container.wait_line("terminated")
