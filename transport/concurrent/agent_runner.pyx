@@ -10,8 +10,8 @@ import logging
 import os
 import sys
 import threading
-import traceback
 import weakref
+from traceback import format_exception
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int32_t, int64_t
@@ -240,7 +240,7 @@ cdef class AgentInvoker:
         """Report the exception that ends the agents, and call their owner."""
         self._report(error)
         if self.error_handler is not _log_error and not isinstance(error, _EXPLAINED):
-            sys.stderr.write("".join(traceback.format_exception(error)))
+            sys.stderr.write("".join(format_exception(error)))
             sys.stderr.flush()
         if self.on_failure is not None:
             try:
