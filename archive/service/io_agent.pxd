@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t, uint8_t
 from aerolog.archive.service.session_table cimport Doorbell, SessionTable
 from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.memory.counter cimport counter_t
 from aerolog.transport.memory.counters cimport CountersReader
 
 
@@ -29,8 +30,8 @@ cdef class IoAgent(Agent):
     cdef uint8_t* buffer
     cdef io_totals_t totals
     cdef CountersReader _counters
-    cdef int64_t* _total_bytes
-    cdef int64_t* _total_time
-    cdef int64_t* _max_time
+    cdef counter_t _total_bytes
+    cdef counter_t _total_time
+    cdef counter_t _max_time
     # Shows the totals in their counters.
     cdef void publish_totals(self) noexcept nogil

@@ -6,8 +6,8 @@ from posix.stdlib cimport posix_memalign
 
 from aerolog.archive.service.session_table cimport Doorbell, SessionTable
 from aerolog.transport.concurrent.agent cimport Agent
-from aerolog.transport.concurrent.atomic cimport store_release_i64
 from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.memory.counter cimport counter_at, store_counter
 from aerolog.transport.memory.counters cimport CountersReader
 
 cdef enum:
@@ -46,11 +46,15 @@ cdef class IoAgent(Agent):
         self.buffer_length = buffer_length
         self._counters = counters
         total_bytes_id, total_time_id, max_time_id = counter_ids
-        self._total_bytes = counters.value_address(total_bytes_id)
-        self._total_time = counters.value_address(total_time_id)
-        self._max_time = counters.value_address(max_time_id)
-        if self._total_bytes == NULL or self._total_time == NULL or self._max_time == NULL:
-            raise ValueError(f"a counter id of the {role} is out of range")
+        self._total_bytes = counter_at(counters, total_bytes_id)
+        self._total_time = counter_at(counters, total_time_id)
+        self._max_time = counter_at(counters, max_time_id)
+        if (
+            self._total_bytes.value == NULL
+            or self._total_time.value == NULL
+            or self._max_time.value == NULL
+        ):
+            raise ValueError(f"a counter of the {role} is out of range, or is free: {counter_ids}")
         if self.buffer != NULL:
             raise RuntimeError("already initialised")
         if buffer_length > 0 and posix_memalign(
@@ -62,6 +66,6 @@ cdef class IoAgent(Agent):
         free(self.buffer)
 
     cdef void publish_totals(self) noexcept nogil:
-        store_release_i64(self._total_bytes, self.totals.bytes)
-        store_release_i64(self._total_time, self.totals.time_ns)
-        store_release_i64(self._max_time, self.totals.max_time_ns)
+        store_counter(&self._total_bytes, self.totals.bytes)
+        store_counter(&self._total_time, self.totals.time_ns)
+        store_counter(&self._max_time, self.totals.max_time_ns)

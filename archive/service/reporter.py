@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from aerolog.archive.service.event_log import NO_EVENTS
-from aerolog.transport.errors import AerologError, ErrorCategory
+from aerolog.transport.errors import AerologError, ErrorCategory, ResourceClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -54,7 +55,13 @@ class Reporter:
 
     def count_in(self, errors: Counter) -> None:
         """Count errors in a counter, for as long as there is one: a lost driver takes it along."""
-        self.count_with(lambda: None if errors.closed else errors.add(1))
+
+        def increment() -> None:
+            if not errors.closed:
+                with suppress(ResourceClosedError):
+                    errors.add(1)
+
+        self.count_with(increment)
 
     def error(self, error: BaseException, identity: Hashable | None = None) -> None:
         """Log an error, count it and report it to the operator.

@@ -26,7 +26,7 @@ cdef class SessionOffers(Appender):
         cdef Appender appender = publication.appender
         self._publication = publication
         self._appender = appender
-        self.bind(appender.logs, appender.limit_counter, appender)
+        self.bind(appender.logs, &appender.limit, appender)
         put_session_header(self._header, leadership_term_id, session_id, 0)
 
     def offer_many(self, messages: object, start: int, limit: int | None) -> int:

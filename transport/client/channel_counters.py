@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from aerolog.transport.memory.counters import RECORD_ALLOCATED
 from aerolog.transport.protocol.channel_status import ChannelStatus
 from aerolog.transport.uri import ChannelUri
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from aerolog.transport.memory.counters import CountersReader
 
+_STATUS_TYPES = (6, 7)  # of sending and of receiving channels
 _LOCAL_SOCKET_ADDRESS_TYPE = 14
 _KEY = struct.Struct("<ii")
 _NOT_ALLOCATED = -1
@@ -31,6 +33,13 @@ def channel_status(counters: CountersReader, status_id: int, closed: bool) -> Ch
     if status_id == _INITIALIZING or not 0 <= status_id <= counters.max_counter_id:
         return ChannelStatus.INITIALIZING
     value = counters.counter_value(status_id)
+    # Asked after the read. The registration is that of whoever opened the channel's socket first,
+    # which only the driver knows.
+    if (
+        counters.counter_state(status_id) != RECORD_ALLOCATED
+        or counters.counter_type_id(status_id) not in _STATUS_TYPES
+    ):
+        return ChannelStatus.NO_ID_ALLOCATED
     return ChannelStatus(value) if value in (-1, 0, 1, 2) else ChannelStatus.ERRORED
 
 

@@ -63,8 +63,19 @@ class CounterView(_CounterDescription):
 
     @property
     def value(self) -> int:
-        """The current value."""
-        return self._counters.counter_value(self.counter_id)
+        """The current value; of a counter that was freed the last one, until its id is reused.
+
+        Raises:
+            ResourceClosedError: the id is another counter's by now.
+        """
+        value = self._counters.counter_value(self.counter_id)
+        # Asked after the read: a value of another counter is never given out.
+        if self._counters.counter_registration_id(self.counter_id) != self._registration_id:
+            raise ResourceClosedError(
+                f"counter {self.counter_id} of registration {self._registration_id} was freed, and"
+                " its id is another counter's now: look it up again"
+            )
+        return value
 
     @property
     def registration_id(self) -> int:
@@ -84,16 +95,14 @@ class CounterView(_CounterDescription):
     @property
     def is_active(self) -> bool:
         """Whether the counter is allocated and still the one that was looked up."""
-        return (
-            self._counters.counter_state(self.counter_id) == RECORD_ALLOCATED
-            and self._counters.counter_registration_id(self.counter_id) == self._registration_id
-        )
+        return self._counters.is_live(self.counter_id, self._registration_id)
 
     def __int__(self) -> int:
         return self.value
 
     def __repr__(self) -> str:
-        return f"<CounterView {self.counter_id} {self.label!r} value={self.value}>"
+        state = f"value={self.value}" if self.is_active else "freed"
+        return f"<CounterView {self.counter_id} {self.label!r} {state}>"
 
 
 class Counters(Mapping[int, CounterView]):
@@ -200,11 +209,25 @@ class Counter(_CounterDescription, Resource):
             raise ResourceClosedError(f"{self!r} is closed") from self._conductor.close_reason
         if self._conductor.forked:
             self._conductor.ensure_usable()
+        if not self._counters.is_live(self.counter_id, self.registration_id):
+            raise ResourceClosedError(
+                f"the driver has taken {self!r} back, as it does with the counters of a client that"
+                " was silent for longer than the client liveness timeout: connect a new client"
+            ) from self._conductor.close_reason
 
     @property
     def value(self) -> int:
-        """The current value; assign to it to change the counter."""
-        return self._counters.counter_value(self.counter_id)
+        """The current value; assign to it to change the counter.
+
+        Raises:
+            ResourceClosedError: the driver took the counter back, and its id is another's by now.
+        """
+        value = self._counters.counter_value(self.counter_id)
+        if self._counters.counter_registration_id(self.counter_id) != self.registration_id:
+            raise ResourceClosedError(
+                f"{self!r} is no more: its id is another counter's now"
+            ) from self._conductor.close_reason
+        return value
 
     @value.setter
     def value(self, value: int) -> None:

@@ -31,16 +31,23 @@ from aerolog.transport.logbuffer.log_reader cimport (
     ACTION_BREAK,
     ACTION_COMMIT,
     ACTION_CONTINUE,
+    TAKE_LOST,
     block_t,
     is_valid_position,
     log_reader,
     scan_fragments,
 )
+from aerolog.transport.memory.counter cimport counter_of_image, counter_t
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FLAG_END, align_frame
 
 from aerolog.transport.client.registration import ResourceKind
-from aerolog.transport.errors import ConcurrentUseError, MessageFormatError, MessageTooLargeError
+from aerolog.transport.errors import (
+    ConcurrentUseError,
+    MessageFormatError,
+    MessageTooLargeError,
+    ResourceClosedError,
+)
 from aerolog.transport.protocol.commands import RejectImage
 
 # Fragments that are found ahead of their handler calls; more than that are found in turns.
@@ -74,13 +81,23 @@ cdef class Image(BatchSource):
         self, subscription, available, LogBuffers logs not None, CountersReader counters not None
     ):
         self._log_fd = -1
-        cdef int64_t* position = counters.value_address(available.position_counter_id)
-        if position == NULL:
+        cdef counter_t position = counter_of_image(
+            counters,
+            available.position_counter_id,
+            available.subscription_registration_id,
+            available.correlation_id,
+        )
+        if position.value == NULL:
             raise MessageFormatError(
                 f"the driver named counter {available.position_counter_id} as the position of "
                 f"image {available.correlation_id}; there are {counters.max_counter_id + 1}"
             )
-        self.reader = log_reader(logs, position, counters)
+        self.reader = log_reader(logs, &position, counters)
+        if not self.reader.holds():
+            raise ResourceClosedError(
+                f"the driver has closed image {available.correlation_id} before this client took "
+                f"it up: its position counter {available.position_counter_id} is free or another's"
+            )
         self._subscription = weakref.ref(subscription)
         self.conductor = subscription.conductor
         self._fork_generation = fork_generation
@@ -180,15 +197,15 @@ cdef class Image(BatchSource):
             try:
                 for i in range(count):
                     before = _start_of(&fragments[i])
-                    position = self.reader.frame_end = fragments[i].position
+                    status = self.reader.take(&fragments[i], &message, assemble)
+                    if status == TAKE_LOST:
+                        return done
+                    if status == ASSEMBLE_NO_MEMORY:
+                        raise MemoryError("no memory to assemble a message")
+                    position = fragments[i].position
                     done += 1
-                    message = fragments[i]
-                    if assemble:
-                        status = self.reader.assembler.add(&fragments[i], &message)
-                        if status == ASSEMBLE_NOTHING:
-                            continue
-                        if status == ASSEMBLE_NO_MEMORY:
-                            raise MemoryError("no memory to assemble a message")
+                    if status == ASSEMBLE_NOTHING:
+                        continue
                     answer = self._call(handler, &message)
                     if controlled:
                         action = _action(answer)
@@ -204,7 +221,7 @@ cdef class Image(BatchSource):
                         action = ACTION_BREAK
                         break
                 else:
-                    position = next_position
+                    self.reader.settle(position, next_position)
             finally:
                 self.reader.advance(position)
             if action == ACTION_ABORT or action == ACTION_BREAK:
@@ -226,6 +243,8 @@ cdef class Image(BatchSource):
         cdef int32_t status
         cdef int64_t position
         cdef int64_t next_position
+        cdef int64_t frame_end
+        cdef object copied
         while wanted > 0:
             position = self.reader.position()
             count = self.reader.scan(
@@ -233,19 +252,22 @@ cdef class Image(BatchSource):
             )
             try:
                 for i in range(count):
-                    message = fragments[i]
-                    if assemble:
-                        status = self.reader.assembler.add(&fragments[i], &message)
-                        if status == ASSEMBLE_NO_MEMORY:
-                            raise MemoryError("no memory to assemble a message")
-                        if status == ASSEMBLE_NOTHING:
-                            position = self.reader.frame_end = fragments[i].position
-                            continue
-                    messages.append(copy_message(&message))
-                    position = self.reader.frame_end = fragments[i].position
-                    wanted -= 1
-                fragments_taken += count
-                position = next_position
+                    frame_end = self.reader.frame_end
+                    status = self.reader.take(&fragments[i], &message, assemble)
+                    if status == TAKE_LOST:
+                        return fragments_taken
+                    if status == ASSEMBLE_NO_MEMORY:
+                        raise MemoryError("no memory to assemble a message")
+                    if status != ASSEMBLE_NOTHING:
+                        copied = copy_message(&message)
+                        if not message.is_assembled and not self.reader.holds_log():
+                            self.reader.frame_end = frame_end
+                            return fragments_taken
+                        messages.append(copied)
+                        wanted -= 1
+                    position = fragments[i].position
+                    fragments_taken += 1
+                self.reader.settle(position, next_position)
             finally:
                 self.reader.advance(position)
             if count == 0:
@@ -361,6 +383,8 @@ cdef class Image(BatchSource):
                 self.reader.log, next_position, limit_position, fragments, CHUNK, &next_position
             )
             for i in range(count):
+                if not self.reader.holds_log():
+                    return result
                 action = _action(self._call(handler, &fragments[i]))
                 if action == ACTION_ABORT:
                     return result
@@ -446,12 +470,7 @@ cdef class Image(BatchSource):
         Padding at the end of an image need not be the stream's: a driver puts it in place of what a
         publisher had begun to write when it died.
         """
-        cdef int64_t pending = self.reader.assembler.pending_length()
-        cdef int64_t mtu = self.reader.log.mtu
-        if pending < 0:
-            return self.reader.frame_end
-        # All fragments but the last, which is not there yet, are as long as the mtu.
-        return self.reader.frame_end - pending // (mtu - DATA_HEADER_LENGTH) * mtu
+        return self.reader.delivered_position()
 
     @property
     def initial_term_id(self):

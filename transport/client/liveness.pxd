@@ -6,6 +6,7 @@ from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.concurrent.standby_runner cimport duty_t
 from aerolog.transport.memory.broadcast cimport BroadcastReceiver
 from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.memory.heartbeat cimport heartbeat_t
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
 
 cdef enum liveness_code:
@@ -31,13 +32,14 @@ cdef class Liveness:
     cdef readonly int64_t driver_timeout_ms
     cdef readonly int64_t keepalive_interval_ns
     cdef readonly int64_t inter_service_timeout_ns
-    cdef readonly int64_t driver_age_ms        # of the heartbeat that was found too old
+    cdef readonly int64_t driver_age_ms        # how long the driver's heartbeat has stood still
     cdef readonly int64_t service_gap_ns       # the gap that was found too long
     cdef readonly int32_t heartbeat_counter_id
     cdef BroadcastReceiver _receiver
     cdef ManyToOneRingBuffer _ring
     cdef CountersReader _counters
     cdef Clock _clock
+    cdef heartbeat_t _driver
     cdef int64_t _last_service_ns
     cdef int64_t _next_keepalive_ns
     cdef int32_t _stop
@@ -55,7 +57,7 @@ cdef class Liveness:
     cdef void _beat_pulses(self, int64_t now_ns) noexcept nogil
     cdef void stand_in(self) noexcept nogil
     cdef int check(self, int64_t now_ns) noexcept nogil
-    cdef int _keep_alive(self) noexcept nogil
+    cdef int _keep_alive(self, int64_t now_ns) noexcept nogil
     cdef int32_t _find_heartbeat_counter(self) noexcept nogil
     cdef bint _is_own_heartbeat(self, int32_t counter_id) noexcept nogil
     cdef void _sign_label(self, int32_t counter_id) noexcept nogil

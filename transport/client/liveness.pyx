@@ -45,6 +45,7 @@ from aerolog.transport.memory.counters cimport (
     COUNTER_UNUSED,
     CountersReader,
 )
+from aerolog.transport.memory.heartbeat cimport heartbeat_seen, silence_of
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
 from aerolog.transport.time_units cimport NS_PER_MS, NS_PER_S
 
@@ -116,7 +117,7 @@ cdef class Liveness:
         counters: where the client's own heartbeat counter appears.
         clock: monotonic for intervals, wall clock for heartbeats.
         client_id: the id by which the client's heartbeat counter is found.
-        driver_timeout_ns: age at which the driver's heartbeat means that it is gone.
+        driver_timeout_ns: the driver is gone when its heartbeat has stood still for longer.
         keepalive_interval_ns: the time between two heartbeats of this client.
         inter_service_timeout_ns: the longest gap between two services before the driver will
             have given this client up.
@@ -150,6 +151,7 @@ cdef class Liveness:
         self._suffix_length = <int32_t> len(label_suffix)
         self._last_service_ns = clock.nano_time()
         self._next_keepalive_ns = self._last_service_ns + self.keepalive_interval_ns
+        self._driver = heartbeat_seen(ring.heartbeat_ms(), self._last_service_ns)
         self._pulses = ()
         self._pulse_lock = PyThread_allocate_lock()
         if self._pulse_lock == NULL:
@@ -205,12 +207,14 @@ cdef class Liveness:
     cdef void stand_in(self) noexcept nogil:
         """Give heartbeats for a thread that has to act on something and waits for the lock."""
         cdef int64_t now_ns = self._clock.nano_time()
+        if now_ns - self._last_service_ns > self.inter_service_timeout_ns:
+            return  # the process was paused, which is left for the thread to find
         self._last_service_ns = now_ns
         self._beat_pulses(now_ns)
         if now_ns - self._next_keepalive_ns >= 0:
             # What it finds is still there when the thread looks again.
             self._next_keepalive_ns = now_ns + self.keepalive_interval_ns
-            self._keep_alive()
+            self._keep_alive(now_ns)
 
     cdef int check(self, int64_t now_ns) noexcept nogil:
         """Check everything once; a negative result means that the client has to end."""
@@ -223,7 +227,7 @@ cdef class Liveness:
         self._beat_pulses(now_ns)
         if now_ns - self._next_keepalive_ns >= 0:
             self._next_keepalive_ns = now_ns + self.keepalive_interval_ns
-            code = self._keep_alive()
+            code = self._keep_alive(now_ns)
             if code != LIVENESS_QUIET:
                 return code
         if load_acquire_i32(&self._requested):
@@ -231,13 +235,15 @@ cdef class Liveness:
             return LIVENESS_MESSAGE
         return LIVENESS_MESSAGE if self._receiver.has_message() else LIVENESS_QUIET
 
-    cdef int _keep_alive(self) noexcept nogil:
+    cdef int _keep_alive(self, int64_t now_ns) noexcept nogil:
         cdef int64_t now_ms = self._clock.epoch_ms()
         cdef int64_t driver_ms = self._ring.heartbeat_ms()
+        cdef int64_t silence_ms
         if driver_ms == -1:
             return LIVENESS_DRIVER_SHUT_DOWN
-        if now_ms - driver_ms > self.driver_timeout_ms:
-            self.driver_age_ms = now_ms - driver_ms
+        silence_ms = silence_of(&self._driver, driver_ms, now_ns, now_ms) // NS_PER_MS
+        if silence_ms > self.driver_timeout_ms:
+            self.driver_age_ms = silence_ms
             return LIVENESS_DRIVER_SILENT
         if self.heartbeat_counter_id < 0:
             self.heartbeat_counter_id = self._find_heartbeat_counter()

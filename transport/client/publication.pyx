@@ -36,6 +36,7 @@ from aerolog.transport.logbuffer.appender cimport (
 )
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_is_connected
 from aerolog.transport.memory.buffers cimport get_plain_buffer
+from aerolog.transport.memory.counter cimport counter_of, counter_t
 from aerolog.transport.memory.counters cimport CountersReader
 
 from aerolog.transport.client.channel_counters import channel_status, local_addresses
@@ -495,8 +496,10 @@ cdef class Publication(BasePublication):
     """Shared by all threads and processes that add the same channel and stream; thread-safe."""
 
     def __cinit__(self, conductor, ready, LogBuffers logs, CountersReader counters, channel):
-        cdef int64_t* limit = counters.value_address(ready.limit_counter_id)
-        self.appender = concurrent_appender(logs, limit, counters)
+        cdef counter_t limit = counter_of(
+            counters, ready.limit_counter_id, ready.registration_id
+        )
+        self.appender = concurrent_appender(logs, &limit, counters)
 
 
 cdef class ExclusivePublication(BasePublication):
@@ -507,8 +510,10 @@ cdef class ExclusivePublication(BasePublication):
     """
 
     def __cinit__(self, conductor, ready, LogBuffers logs, CountersReader counters, channel):
-        cdef int64_t* limit = counters.value_address(ready.limit_counter_id)
-        self.exclusive = exclusive_appender(logs, limit, counters)
+        cdef counter_t limit = counter_of(
+            counters, ready.limit_counter_id, ready.registration_id
+        )
+        self.exclusive = exclusive_appender(logs, &limit, counters)
         self.appender = self.exclusive
         self._exclusive = 1
 

@@ -5,19 +5,20 @@ from libc.stdint cimport int32_t, int64_t
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.concurrent.idle cimport IdleStrategy
 from aerolog.transport.concurrent.standby_runner cimport duty_t
+from aerolog.transport.memory.counter cimport counter_t
 
 
 cdef class DutyCycleTracker:
-    cdef int64_t* _max_cycle_time
-    cdef int64_t* _threshold_exceeded
+    cdef counter_t _max_cycle_counter       # each may be missing
+    cdef counter_t _threshold_counter
     cdef object _counter_owner
-    cdef int64_t _own_max_cycle_time
-    cdef int64_t _own_threshold_exceeded
+    cdef int64_t _max_cycle_time
+    cdef int64_t _threshold_exceeded
     cdef readonly int64_t threshold_ns
     cdef int64_t _last_update_ns
-    # The pointers may be NULL; `owner` keeps their memory alive.
+    # Show both numbers in counters, whose memory `owner` keeps alive.
     cdef void bind(
-        self, int64_t* max_cycle_time, int64_t* threshold_exceeded, object owner
+        self, const counter_t* max_cycle_time, const counter_t* threshold_exceeded, object owner
     )
     cdef void update(self, int64_t now_ns) noexcept nogil
     cdef void measure_and_update(self, int64_t now_ns) noexcept nogil

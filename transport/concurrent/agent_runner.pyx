@@ -37,6 +37,8 @@ from aerolog.transport.concurrent.standby_runner cimport (
     rest,
 )
 
+from aerolog.transport.memory.counter cimport counter_t, no_counter, store_counter
+
 from aerolog.transport.concurrent.daemon_thread import DaemonThread
 from aerolog.transport.errors import AerologError, AeronTimeoutError, ConfigurationError
 
@@ -106,16 +108,15 @@ cdef class DutyCycleTracker:
     """
 
     def __cinit__(self, threshold_ns: int = 100_000_000, *_: object) -> None:
-        self._max_cycle_time = &self._own_max_cycle_time
-        self._threshold_exceeded = &self._own_threshold_exceeded
+        self._max_cycle_counter = no_counter()
+        self._threshold_counter = no_counter()
         self.threshold_ns = threshold_ns
 
-    cdef void bind(self, int64_t* max_cycle_time, int64_t* threshold_exceeded, object owner):
-        """Use these words in place of the tracker's own."""
-        if max_cycle_time != NULL:
-            self._max_cycle_time = max_cycle_time
-        if threshold_exceeded != NULL:
-            self._threshold_exceeded = threshold_exceeded
+    cdef void bind(
+        self, const counter_t* max_cycle_time, const counter_t* threshold_exceeded, object owner
+    ):
+        self._max_cycle_counter = max_cycle_time[0]
+        self._threshold_counter = threshold_exceeded[0]
         self._counter_owner = owner
 
     cdef void update(self, int64_t now_ns) noexcept nogil:
@@ -124,22 +125,22 @@ cdef class DutyCycleTracker:
     cdef void measure_and_update(self, int64_t now_ns) noexcept nogil:
         cdef int64_t cycle_ns = now_ns - self._last_update_ns
         self._last_update_ns = now_ns
-        if cycle_ns > load_plain_i64(self._max_cycle_time):
-            store_release_i64(self._max_cycle_time, cycle_ns)
+        if cycle_ns > self._max_cycle_time:
+            store_release_i64(&self._max_cycle_time, cycle_ns)
+            store_counter(&self._max_cycle_counter, cycle_ns)
         if cycle_ns > self.threshold_ns:
-            store_release_i64(
-                self._threshold_exceeded, load_plain_i64(self._threshold_exceeded) + 1
-            )
+            store_release_i64(&self._threshold_exceeded, self._threshold_exceeded + 1)
+            store_counter(&self._threshold_counter, self._threshold_exceeded)
 
     @property
     def max_cycle_time_ns(self) -> int:
         """Duration of the longest cycle so far, nanoseconds."""
-        return load_plain_i64(self._max_cycle_time)
+        return load_plain_i64(&self._max_cycle_time)
 
     @property
     def threshold_exceeded_count(self) -> int:
         """Number of cycles that were longer than the threshold."""
-        return load_plain_i64(self._threshold_exceeded)
+        return load_plain_i64(&self._threshold_exceeded)
 
 
 cdef class AgentInvoker:

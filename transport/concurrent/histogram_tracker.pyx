@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from aerolog.transport.concurrent.agent_runner cimport DutyCycleTracker
 from aerolog.transport.concurrent.atomic cimport load_plain_i64, store_release_i64
+from aerolog.transport.memory.counter cimport counter_at, counter_t
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.mapped_file cimport MappedFile
 
@@ -70,11 +71,11 @@ def cycle_tracker(
         agent: the agent's name there.
     """
     cdef DutyCycleTracker tracker
+    cdef counter_t max_cycle = counter_at(counters, max_cycle_id)
+    cdef counter_t exceeded = counter_at(counters, exceeded_id)
     if histograms is None:
         tracker = DutyCycleTracker(threshold_ns)
     else:
         tracker = HistogramTracker(threshold_ns, histograms.mapped, histograms.offset_of(agent))
-    tracker.bind(
-        counters.value_address(max_cycle_id), counters.value_address(exceeded_id), counters
-    )
+    tracker.bind(&max_cycle, &exceeded, counters)
     return tracker

@@ -21,6 +21,7 @@ from aerolog.transport.logbuffer.base_appender cimport (
 )
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_buffer_t
 from aerolog.transport.logbuffer.frame_writer cimport place_t, reserved_t
+from aerolog.transport.memory.counter cimport counter_t
 
 
 cdef void commit_claim(claim_t* claim) noexcept nogil
@@ -45,8 +46,8 @@ cdef class ExclusiveAppender(Appender):
 
 
 cdef ConcurrentAppender concurrent_appender(
-    LogBuffers logs, int64_t* limit_counter, object counter_owner
+    LogBuffers logs, const counter_t* limit, object counter_owner
 )
 cdef ExclusiveAppender exclusive_appender(
-    LogBuffers logs, int64_t* limit_counter, object counter_owner
+    LogBuffers logs, const counter_t* limit, object counter_owner
 )

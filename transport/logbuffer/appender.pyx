@@ -54,6 +54,7 @@ from aerolog.transport.logbuffer.frame_writer cimport (
     write_frame,
     write_padding,
 )
+from aerolog.transport.memory.counter cimport counter_is_live, counter_t
 from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
     FRAME_ALIGNMENT,
@@ -98,7 +99,9 @@ cdef class ConcurrentAppender(Appender):
         cdef int32_t count, index, term_id
         if self.is_closed():
             return CLOSED
-        limit = load_acquire_i64(self.limit_counter)
+        limit = load_acquire_i64(self.limit.value)
+        if not counter_is_live(&self.limit):
+            return CLOSED
         count = active_term_count(log)
         index = index_by_term_count(count)
         raw = load_acquire_i64(tail_address(log, index))
@@ -158,10 +161,13 @@ cdef inline int64_t _reserve_exclusive(
     """
     cdef const log_buffer_t* log = self.log
     cdef int64_t position = self.term_begin_position + self.term_offset
-    cdef int64_t resulting
+    cdef int64_t limit, resulting
     if load_acquire_i32(&self._closed):
         return CLOSED
-    if position >= load_acquire_i64(self.limit_counter):
+    limit = load_acquire_i64(self.limit.value)
+    if not counter_is_live(&self.limit):
+        return CLOSED
+    if position >= limit:
         return self._back_pressure(position, length)
     if length < 0 or length > max_length:
         return TOO_LONG
@@ -181,8 +187,8 @@ cdef inline int64_t _reserve_exclusive(
 cdef class ExclusiveAppender(Appender):
     """The only writer of its log; it keeps the tail here and publishes it in the metadata."""
 
-    cdef int bind(self, LogBuffers logs, int64_t* limit_counter, object counter_owner) except -1:
-        Appender.bind(self, logs, limit_counter, counter_owner)
+    cdef int bind(self, LogBuffers logs, const counter_t* limit, object counter_owner) except -1:
+        Appender.bind(self, logs, limit, counter_owner)
         cdef int32_t count = active_term_count(self.log)
         cdef int64_t raw
         self.active_index = index_by_term_count(count)
@@ -278,15 +284,18 @@ cdef class ExclusiveAppender(Appender):
     cdef int64_t append_block(self, const uint8_t* block, int64_t length) noexcept nogil:
         cdef const log_buffer_t* log = self.log
         cdef uint8_t* frame
-        cdef int64_t position
-        if self.is_closed():
+        cdef int64_t position, limit
+        if self.is_closed() or not counter_is_live(&self.limit):
             return CLOSED
         if self.term_offset >= log.term_length:
             if self.term_begin_position + log.term_length >= log.max_position:
                 return MAX_POSITION_EXCEEDED
             self._rotate()
         position = self.term_begin_position + self.term_offset
-        if position >= load_acquire_i64(self.limit_counter):
+        limit = self.position_limit()
+        if limit == CLOSED:
+            return CLOSED
+        if position >= limit:
             return self._back_pressure(position, length)
         if not self._continues(block, length):
             return BAD_BLOCK
@@ -327,18 +336,18 @@ cdef class ExclusiveAppender(Appender):
 
 
 cdef ConcurrentAppender concurrent_appender(
-    LogBuffers logs, int64_t* limit_counter, object counter_owner
+    LogBuffers logs, const counter_t* limit, object counter_owner
 ):
     """An appender for a shared publication; `counter_owner` keeps the limit's memory alive."""
     cdef ConcurrentAppender appender = ConcurrentAppender.__new__(ConcurrentAppender)
-    appender.bind(logs, limit_counter, counter_owner)
+    appender.bind(logs, limit, counter_owner)
     return appender
 
 
 cdef ExclusiveAppender exclusive_appender(
-    LogBuffers logs, int64_t* limit_counter, object counter_owner
+    LogBuffers logs, const counter_t* limit, object counter_owner
 ):
     """An appender for an exclusive publication; it starts at the tail in the log's metadata."""
     cdef ExclusiveAppender appender = ExclusiveAppender.__new__(ExclusiveAppender)
-    appender.bind(logs, limit_counter, counter_owner)
+    appender.bind(logs, limit, counter_owner)
     return appender

@@ -24,6 +24,8 @@ cdef class Assembler:
     # Remove the last fragment of the assembled message, because the handler answered ABORT and the
     # fragment will be delivered again.
     cdef void cut_back(self) noexcept nogil
+    # Take back what the last `add` took from a fragment whose bytes turned out to be unsound.
+    cdef void take_back(self, const fragment_t* fragment) noexcept nogil
     cdef void reset(self) noexcept nogil
     # The buffer, the caller's to free; the assembler goes on with a copy. NULL without memory.
     cdef uint8_t* give_up_buffer(self) noexcept nogil

@@ -95,6 +95,14 @@ cdef class Assembler:
         self._length = self._length_before
         self._next_position = self._next_before
 
+    cdef void take_back(self, const fragment_t* fragment) noexcept nogil:
+        if self._next_position != fragment.position:
+            return  # it was dropped
+        if fragment.flags & FLAG_BEGIN:
+            self.reset()
+        else:
+            self.cut_back()
+
     cdef void reset(self) noexcept nogil:
         self._length = 0
         self._length_before = 0

@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_buffer_t
 from aerolog.transport.logbuffer.frame_writer cimport place_t, reserved_t
+from aerolog.transport.memory.counter cimport counter_t
 
 cdef enum:
     NOT_CONNECTED = -1
@@ -53,7 +54,7 @@ ctypedef struct values_t:
 cdef class Appender:
     cdef readonly LogBuffers logs
     cdef const log_buffer_t* log
-    cdef int64_t* limit_counter
+    cdef counter_t limit        # the driver frees it with the publication: CLOSED from then on
     cdef object _counter_owner
     cdef int32_t _closed
     # Offers, in the order of spec log-buffers 8 and 9. `reserved` may be NULL.
@@ -78,7 +79,7 @@ cdef class Appender:
     cdef int64_t available_window(self) noexcept nogil
     cdef bint is_closed(self) noexcept nogil
     cdef void close(self) noexcept nogil
-    cdef int bind(self, LogBuffers logs, int64_t* limit_counter, object counter_owner) except -1
+    cdef int bind(self, LogBuffers logs, const counter_t* limit, object counter_owner) except -1
     # Claim `needed` bytes for a message of `length` bytes. Fills in *place and returns the position
     # after them, or returns a code. The checks come in the order of spec log-buffers 8 and 9.
     cdef int64_t _reserve(

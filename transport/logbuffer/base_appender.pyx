@@ -22,6 +22,7 @@ from aerolog.transport.logbuffer.frame_writer cimport (
     write_frame,
     write_padding,
 )
+from aerolog.transport.memory.counter cimport counter_is_live, counter_t
 from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
     FLAGS_OFFSET,
@@ -115,10 +116,10 @@ cdef inline const uint8_t* _write_frames(
 cdef class Appender:
     """Base of the two appenders: it appends to one log, up to one position limit."""
 
-    cdef int bind(self, LogBuffers logs, int64_t* limit_counter, object counter_owner) except -1:
+    cdef int bind(self, LogBuffers logs, const counter_t* limit, object counter_owner) except -1:
         self.logs = logs
         self.log = &logs.log
-        self.limit_counter = limit_counter
+        self.limit = limit[0]
         self._counter_owner = counter_owner
         return 0
 
@@ -381,11 +382,13 @@ cdef class Appender:
         return CLOSED
 
     cdef int64_t position_limit(self) noexcept nogil:
-        return CLOSED if self.is_closed() else load_acquire_i64(self.limit_counter)
+        cdef int64_t limit = load_acquire_i64(self.limit.value)
+        return CLOSED if self.is_closed() or not counter_is_live(&self.limit) else limit
 
     cdef int64_t available_window(self) noexcept nogil:
         cdef int64_t position = self.position()
-        return CLOSED if self.is_closed() else load_acquire_i64(self.limit_counter) - position
+        cdef int64_t limit = load_acquire_i64(self.limit.value)
+        return CLOSED if self.is_closed() or not counter_is_live(&self.limit) else limit - position
 
     cdef bint is_closed(self) noexcept nogil:
         return load_acquire_i32(&self._closed) != 0

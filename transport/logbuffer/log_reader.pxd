@@ -10,12 +10,16 @@ from aerolog.transport.logbuffer.assembler cimport Assembler
 from aerolog.transport.logbuffer.cursor cimport cursor_t
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_buffer_t
 from aerolog.transport.logbuffer.fragment cimport fragment_t
+from aerolog.transport.memory.counter cimport counter_t
 
 cdef enum:
     ACTION_ABORT = 1
     ACTION_BREAK = 2
     ACTION_COMMIT = 3
     ACTION_CONTINUE = 4
+
+cdef enum:
+    TAKE_LOST = -2      # the counter is gone: the bytes may be overwritten, nothing was taken
 
 # A run of whole frames for blockPoll and rawPoll.
 ctypedef struct block_t:
@@ -63,20 +67,38 @@ cdef bint is_valid_position(
 cdef class LogReader:
     cdef readonly LogBuffers logs
     cdef const log_buffer_t* log
-    cdef int64_t* position_counter
+    cdef counter_t counter          # the position, for the driver to see
     cdef object _counter_owner
     cdef readonly Assembler assembler
     cdef int32_t _closed
-    cdef int64_t _final_position    # the position after close; the polling thread writes it
+    cdef int64_t _position          # the polling thread writes it, before the counter
     cdef int64_t frame_end          # after the last data frame consumed: before padding behind it
-    cdef int bind(self, LogBuffers logs, int64_t* position_counter, object counter_owner) except -1
+    cdef int bind(
+        self, LogBuffers logs, const counter_t* counter, object counter_owner
+    ) except -1
     # The position of the reader; after close it is the one after the last fragment consumed.
     cdef int64_t position(self) noexcept nogil
-    # Advance to a position; the counter is stored (release) unless the reader is closed.
+    # Advance to a position; the counter is stored (release) unless the reader is closed or the
+    # counter is gone.
     cdef void advance(self, int64_t position) noexcept nogil
+    # Whether the driver keeps the log behind the position for this reader. After the end of the
+    # client it does not: the bytes may be overwritten, and the counter be another's. So it is asked
+    # after bytes were read, and before they are used.
+    cdef bint holds(self) noexcept nogil
+    # The same without a look at the value, for the time in which a scan is used.
+    cdef bint holds_log(self) noexcept nogil
+    # The position after the last whole message that was taken, before padding.
+    cdef int64_t delivered_position(self) noexcept nogil
+    # Take one fragment of a scan: an ASSEMBLE_ value, for *message to be used at once, or TAKE_LOST.
+    cdef int take(
+        self, const fragment_t* fragment, fragment_t* message, bint assemble
+    ) noexcept nogil
+    # Advance to the end of a scan; if the counter is gone, only to the end of what was taken.
+    cdef void settle(self, int64_t taken, int64_t end) noexcept nogil
     cdef bint is_closed(self) noexcept nogil
     cdef void close(self) noexcept nogil
-    # Scan without moving the counter, for callers that run handlers themselves and then advance.
+    # Scan without moving the counter, for callers that run handlers themselves and then advance;
+    # they ask `holds` before each.
     cdef int32_t scan(
         self,
         int64_t limit_position,
@@ -108,7 +130,8 @@ cdef class LogReader:
         void* context,
         int64_t limit_position,
     ) noexcept nogil
-    # Find a block; the caller advances by block.length after it has used the block.
+    # Find a block; the caller advances by block.length after it has used the block. One that copies
+    # it asks `holds` once more before it relies on the copy.
     cdef int32_t block(self, int64_t length_limit, block_t* block) noexcept nogil
     # Copy at most `limit` whole messages of exactly `record_length` bytes to `out`; stops before
     # the first message of another length, which is stored in *other_length (else -1).
@@ -135,14 +158,14 @@ cdef class LogReader:
         int64_t* needed,
     ) noexcept nogil
     cdef bint _open(self, int64_t limit_position, cursor_t* cursor) noexcept nogil
-    cdef bint _next(self, cursor_t* cursor, fragment_t* fragment) noexcept nogil
     cdef void _step_back(self, cursor_t* cursor, const fragment_t* fragment) noexcept nogil
     cdef int _next_message(
         self, cursor_t* cursor, fragment_t* fragment, fragment_t* message
     ) noexcept nogil
+    cdef bint _settle_batch(self, const cursor_t* cursor, int64_t whole) noexcept nogil
     cdef void _put_back(
         self, cursor_t* cursor, const fragment_t* fragment, const fragment_t* message
     ) noexcept nogil
 
 
-cdef LogReader log_reader(LogBuffers logs, int64_t* position_counter, object counter_owner)
+cdef LogReader log_reader(LogBuffers logs, const counter_t* counter, object counter_owner)

@@ -1,7 +1,9 @@
 """All kinds of poll of one image or publication log (spec log-buffers 19 to 23).
 
 A LogReader belongs to the thread that polls; other threads may call only close(). It writes one
-shared word, its position counter, with release stores.
+shared word, its position counter, with release stores, and reads from its own copy of the position.
+Before it hands over what it read it asks whether the counter still holds the log for it
+(docs/decisions/0023).
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
@@ -34,8 +36,10 @@ from aerolog.transport.logbuffer.descriptor cimport (
     index_by_position,
     offset_by_position,
 )
+from aerolog.transport.memory.counter cimport counter_is_live, counter_t
 from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
+    FLAGS_UNFRAGMENTED,
     FLAG_END,
     FRAME_ALIGNMENT,
     FRAME_PAD,
@@ -83,7 +87,7 @@ cdef int32_t scan_block(
     block.length = 0
     if position < 0 or position % FRAME_ALIGNMENT or length_limit <= 0:
         return 0
-    limit = min(offset + length_limit, <int64_t> log.term_length)
+    limit = offset + min(length_limit, <int64_t> log.term_length - offset)
     block.is_padding = False
     while end < limit:
         length = load_acquire_i32(term + end)
@@ -132,31 +136,62 @@ cdef inline void _fill_columns(
         columns.reserved_values[index] = get_i64(message.frame + RESERVED_VALUE_OFFSET)
 
 
+cdef inline int _take(
+    LogReader self, const fragment_t* fragment, fragment_t* message, bint assemble
+) noexcept nogil:
+    """Take a fragment; a function, so that the compiler can put it into the loops of polls."""
+    cdef int taken = ASSEMBLE_MESSAGE
+    if not counter_is_live(&self.counter):
+        return TAKE_LOST
+    if not assemble or fragment.flags & FLAGS_UNFRAGMENTED == FLAGS_UNFRAGMENTED:
+        message[0] = fragment[0]
+    else:
+        taken = self.assembler.add(fragment, message)
+        if taken == ASSEMBLE_NO_MEMORY:
+            return taken
+        if not counter_is_live(&self.counter):
+            self.assembler.take_back(fragment)
+            return TAKE_LOST
+    self.frame_end = fragment.position
+    return taken
+
+
 cdef class LogReader:
     """A consumer of one log, at its own position counter."""
 
-    cdef int bind(self, LogBuffers logs, int64_t* position_counter, object counter_owner) except -1:
+    cdef int bind(
+        self, LogBuffers logs, const counter_t* counter, object counter_owner
+    ) except -1:
         self.logs = logs
         self.log = &logs.log
-        self.position_counter = position_counter
+        self.counter = counter[0]
         self._counter_owner = counter_owner
         self.assembler = Assembler(self.log.max_message_length)
-        self._final_position = load_acquire_i64(position_counter)
-        self.frame_end = self._final_position
+        self._position = load_acquire_i64(counter.value)
+        self.frame_end = self._position
         return 0
 
     cdef int64_t position(self) noexcept nogil:
-        if self.is_closed():
-            return self._final_position
-        return load_plain_i64(self.position_counter)
+        return self._position
+
+    cdef bint holds(self) noexcept nogil:
+        # Only this reader moves the counter: another value says that the driver took it back.
+        return counter_is_live(&self.counter) and (
+            load_plain_i64(self.counter.value) == self._position
+        )
+
+    cdef bint holds_log(self) noexcept nogil:
+        return counter_is_live(&self.counter)
 
     cdef void advance(self, int64_t position) noexcept nogil:
-        if position <= self.position():
+        cdef bint is_stored
+        if position <= self._position:
             return
-        # Stored even if the reader was closed during the poll: the fragments were delivered.
-        self._final_position = position
-        if not self.is_closed():
-            store_release_i64(self.position_counter, position)
+        is_stored = not self.is_closed() and self.holds()
+        # Kept even if the reader was closed during the poll: the fragments were delivered.
+        self._position = position
+        if is_stored:
+            store_release_i64(self.counter.value, position)
 
     cdef bint is_closed(self) noexcept nogil:
         return load_acquire_i32(&self._closed) != 0
@@ -165,21 +200,30 @@ cdef class LogReader:
         store_release_i32(&self._closed, 1)
 
     cdef bint _open(self, int64_t limit_position, cursor_t* cursor) noexcept nogil:
-        return not self.is_closed() and open_cursor(
-            self.log, load_plain_i64(self.position_counter), limit_position, cursor
+        return not self.is_closed() and self.holds() and open_cursor(
+            self.log, self._position, limit_position, cursor
         )
-
-    cdef inline bint _next(self, cursor_t* cursor, fragment_t* fragment) noexcept nogil:
-        if not next_fragment(cursor, fragment):
-            return False
-        self.frame_end = fragment.position
-        return True
 
     cdef inline void _step_back(
         self, cursor_t* cursor, const fragment_t* fragment
     ) noexcept nogil:
         step_back(cursor, fragment)
         self.frame_end = cursor_position(cursor)
+
+    cdef int64_t delivered_position(self) noexcept nogil:
+        cdef int64_t pending = self.assembler.pending_length()
+        if pending < 0:
+            return self.frame_end
+        # All fragments but the last, which is not there yet, are as long as the mtu.
+        return self.frame_end - pending // (self.log.mtu - DATA_HEADER_LENGTH) * self.log.mtu
+
+    cdef int take(
+        self, const fragment_t* fragment, fragment_t* message, bint assemble
+    ) noexcept nogil:
+        return _take(self, fragment, message, assemble)
+
+    cdef void settle(self, int64_t taken, int64_t end) noexcept nogil:
+        self.advance(end if self.holds() else taken)
 
     cdef int32_t scan(
         self,
@@ -189,7 +233,7 @@ cdef class LogReader:
         int64_t* next_position,
     ) noexcept nogil:
         next_position[0] = self.position()
-        if self.is_closed():
+        if self.is_closed() or not self.holds():
             return 0
         return scan_fragments(
             self.log, next_position[0], limit_position, fragments, limit, next_position
@@ -205,23 +249,21 @@ cdef class LogReader:
     ) noexcept nogil:
         cdef cursor_t cursor
         cdef fragment_t fragment, message
+        cdef int64_t end = self._position
         cdef int32_t count = 0
         cdef int taken
         if not self._open(limit_position, &cursor):
             return 0
-        while count < limit and self._next(&cursor, &fragment):
+        while count < limit and next_fragment(&cursor, &fragment):
+            taken = _take(self, &fragment, &message, assemble)
+            if taken == ASSEMBLE_NO_MEMORY or taken == TAKE_LOST:
+                step_back(&cursor, &fragment)
+                break
             count += 1
-            if not assemble:
-                handler(context, &fragment)
-                continue
-            taken = self.assembler.add(&fragment, &message)
+            end = fragment.position
             if taken == ASSEMBLE_MESSAGE:
                 handler(context, &message)
-            elif taken == ASSEMBLE_NO_MEMORY:
-                self._step_back(&cursor, &fragment)
-                count -= 1
-                break
-        self.advance(cursor_position(&cursor))
+        self.settle(end, cursor_position(&cursor))
         return count
 
     cdef int32_t poll_controlled(
@@ -234,32 +276,31 @@ cdef class LogReader:
     ) noexcept nogil:
         cdef cursor_t cursor
         cdef fragment_t fragment, message
+        cdef int64_t end = self._position
         cdef int32_t count = 0
         cdef int taken, action
         if not self._open(limit_position, &cursor):
             return 0
-        while count < limit and self._next(&cursor, &fragment):
+        while count < limit and next_fragment(&cursor, &fragment):
             action = ACTION_CONTINUE
-            if assemble:
-                taken = self.assembler.add(&fragment, &message)
-                if taken == ASSEMBLE_NO_MEMORY:
-                    self._step_back(&cursor, &fragment)
-                    break
-                if taken == ASSEMBLE_MESSAGE:
-                    action = handler(context, &message)
-                    if action == ACTION_ABORT and message.is_assembled:
-                        self.assembler.cut_back()
-            else:
-                action = handler(context, &fragment)
+            taken = _take(self, &fragment, &message, assemble)
+            if taken == ASSEMBLE_NO_MEMORY or taken == TAKE_LOST:
+                step_back(&cursor, &fragment)
+                break
+            if taken == ASSEMBLE_MESSAGE:
+                action = handler(context, &message)
             if action == ACTION_ABORT:
+                if message.is_assembled:
+                    self.assembler.cut_back()
                 self._step_back(&cursor, &fragment)
                 break
             count += 1
+            end = fragment.position
             if action == ACTION_BREAK:
                 break
             if action == ACTION_COMMIT:
-                self.advance(cursor_position(&cursor))
-        self.advance(cursor_position(&cursor))
+                self.advance(end)
+        self.settle(end, cursor_position(&cursor))
         return count
 
     cdef int64_t peek(
@@ -276,9 +317,7 @@ cdef class LogReader:
         cdef int64_t start
         cdef bint found
         cdef int action
-        if self.is_closed() or not is_valid_position(
-            self.log, load_plain_i64(self.position_counter), initial_position
-        ):
+        if self.is_closed() or not is_valid_position(self.log, self._position, initial_position):
             return -1
         if not open_cursor(self.log, initial_position, limit_position, &cursor):
             return initial_position
@@ -290,7 +329,7 @@ cdef class LogReader:
             if start > end:
                 # Padding was skipped: the result is the position after it.
                 result = start
-            if not found:
+            if not found or not self.holds():
                 return result
             action = handler(context, &fragment)
             if action == ACTION_ABORT:
@@ -305,9 +344,9 @@ cdef class LogReader:
         block.length = 0
         if self.is_closed():
             return 0
-        return scan_block(
-            self.log, load_plain_i64(self.position_counter), length_limit, block
-        )
+        if scan_block(self.log, self._position, length_limit, block) > 0 and not self.holds():
+            block.length = 0
+        return block.length
 
     cdef int _next_message(
         self, cursor_t* cursor, fragment_t* fragment, fragment_t* message
@@ -317,14 +356,27 @@ cdef class LogReader:
         Returns 0 if there is no whole message yet, and -1 if memory is exhausted.
         """
         cdef int taken
-        while self._next(cursor, fragment):
+        while next_fragment(cursor, fragment):
             taken = self.assembler.add(fragment, message)
+            if taken == ASSEMBLE_NO_MEMORY:
+                step_back(cursor, fragment)
+                return -1
+            self.frame_end = fragment.position
             if taken == ASSEMBLE_MESSAGE:
                 return 1
-            if taken == ASSEMBLE_NO_MEMORY:
-                self._step_back(cursor, fragment)
-                return -1
         return 0
+
+    cdef inline bint _settle_batch(self, const cursor_t* cursor, int64_t whole) noexcept nogil:
+        """Advance to the end of a batch that was copied; False if it may be unsound.
+
+        The reader then stands where the last message that is sound ended.
+        """
+        if self.holds():
+            self.advance(cursor_position(cursor))
+            return True
+        self.assembler.reset()
+        self.frame_end = self._position = whole
+        return False
 
     cdef void _put_back(
         self, cursor_t* cursor, const fragment_t* fragment, const fragment_t* message
@@ -345,25 +397,30 @@ cdef class LogReader:
         cdef cursor_t cursor
         cdef fragment_t fragment, message
         cdef int64_t count = 0
+        cdef int64_t sound = 0
+        cdef int64_t whole
         other_length[0] = -1
         for _ in range(_MAX_TERMS):
             if count >= limit or not self._open(INT64_MAX, &cursor):
                 break
+            whole = self.delivered_position()
             while count < limit and self._next_message(&cursor, &fragment, &message) == 1:
                 if message.length - DATA_HEADER_LENGTH != record_length:
                     other_length[0] = message.length - DATA_HEADER_LENGTH
                     self._put_back(&cursor, &fragment, &message)
-                    self.advance(cursor_position(&cursor))
-                    return count
+                    break
                 memcpy(out, message.frame + DATA_HEADER_LENGTH, record_length)
                 if columns != NULL:
                     _fill_columns(columns, count, &message)
                 out += record_length
                 count += 1
-            self.advance(cursor_position(&cursor))
-            if cursor.offset < cursor.term_length:
+            if not self._settle_batch(&cursor, whole):
+                other_length[0] = -1
                 break
-        return count
+            sound = count
+            if other_length[0] >= 0 or cursor.offset < cursor.term_length:
+                break
+        return sound
 
     cdef int64_t read_values(
         self,
@@ -381,17 +438,19 @@ cdef class LogReader:
         cdef int64_t count = 0
         cdef int64_t end = data_start
         cdef int64_t length
+        cdef int64_t sound = 0
+        cdef int64_t whole
         needed[0] = -1
         for _ in range(_MAX_TERMS):
             if count >= limit or not self._open(INT64_MAX, &cursor):
                 break
+            whole = self.delivered_position()
             while count < limit and self._next_message(&cursor, &fragment, &message) == 1:
                 length = message.length - DATA_HEADER_LENGTH
                 if length > data_capacity - end:
                     needed[0] = length
                     self._put_back(&cursor, &fragment, &message)
-                    self.advance(cursor_position(&cursor))
-                    return count
+                    break
                 memcpy(data + end, message.frame + DATA_HEADER_LENGTH, length)
                 end += length
                 if columns != NULL:
@@ -401,14 +460,17 @@ cdef class LogReader:
                     offsets_i32[count] = <int32_t> end
                 else:
                     offsets_i64[count] = end
-            self.advance(cursor_position(&cursor))
-            if cursor.offset < cursor.term_length:
+            if not self._settle_batch(&cursor, whole):
+                needed[0] = -1
                 break
-        return count
+            sound = count
+            if needed[0] >= 0 or cursor.offset < cursor.term_length:
+                break
+        return sound
 
 
-cdef LogReader log_reader(LogBuffers logs, int64_t* position_counter, object counter_owner):
+cdef LogReader log_reader(LogBuffers logs, const counter_t* counter, object counter_owner):
     """A reader at a position counter whose memory `counter_owner` keeps alive."""
     cdef LogReader reader = LogReader.__new__(LogReader)
-    reader.bind(logs, position_counter, counter_owner)
+    reader.bind(logs, counter, counter_owner)
     return reader

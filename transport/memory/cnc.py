@@ -244,6 +244,7 @@ class _NotYet:
 
     reason: str
     wait_ms: int
+    heartbeat_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +259,9 @@ class _Connector:
 
     def connect(self) -> CncFile:
         deadline_ns = self.clock.now_ns() + self.timeout_ms * NS_PER_MS
+        before_ms = None
         while True:
-            found = self._look()
+            found = self._look(before_ms)
             if isinstance(found, CncFile):
                 return found
             if self.clock.now_ns() >= deadline_ns:
@@ -267,12 +269,17 @@ class _Connector:
                     f"no media driver in {PurePath(self.path).parent}: {found.reason}: {self.path} "
                     f"(waited {self.timeout_ms} ms): start one, or name another directory"
                 )
+            before_ms = found.heartbeat_ms
             self.sleep(found.wait_ms / 1000)
 
-    def _look(self) -> CncFile | _NotYet:
+    def _look(self, before_ms: int | None) -> CncFile | _NotYet:
         """Return the live driver's file, or what it still lacks.
 
-        The file is opened again each time, because a new driver creates its own.
+        The file is opened again each time, because a new driver creates its own. A heartbeat that
+        has moved since the last look is that of a live driver, whatever the wall clock says.
+
+        Args:
+            before_ms: the heartbeat at the last look, None if there was none.
         """
         try:
             mapped = self.file_system.open_mapped(self.path, min_length=HEADER_LENGTH)
@@ -289,6 +296,8 @@ class _Connector:
         cnc = CncFile(mapped)
         if cnc.heartbeat_ms == 0:
             return _NotYet("no driver heartbeat detected", _FIELD_WAIT_MS)
-        if self.clock.now_epoch_ms() - cnc.heartbeat_ms > self.timeout_ms:
-            return _NotYet("no driver heartbeat detected", _STALE_WAIT_MS)
+        heartbeat_ms = cnc.heartbeat_ms
+        has_moved = before_ms not in {None, heartbeat_ms} and heartbeat_ms != HEARTBEAT_CLOSED
+        if self.clock.now_epoch_ms() - heartbeat_ms > self.timeout_ms and not has_moved:
+            return _NotYet("no driver heartbeat detected", _STALE_WAIT_MS, heartbeat_ms)
         return cnc

@@ -28,6 +28,7 @@ from aerolog.transport.concurrent.atomic cimport (
 )
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.memory.mapped_file cimport MappedFile
+from aerolog.transport.time_units cimport NS_PER_MS
 
 from collections import deque
 from dataclasses import dataclass
@@ -214,20 +215,31 @@ cdef class CountersReader:
         store_release_i32(record + COUNTER_LABEL_LENGTH_AT, length + <int32_t> len(text))
         return len(text)
 
+    def is_live(self, counter_id: int, registration_id: int) -> bool:
+        """Return whether a counter is allocated, and still that of a registration."""
+        cdef int64_t wanted = registration_id
+        return (
+            load_acquire_i32(self._record(counter_id) + COUNTER_STATE_AT) == COUNTER_ALLOCATED
+            and self.registration_of(counter_id) == wanted
+        )
+
     def snapshot(self, counter_id: int) -> CounterSnapshot | None:
-        """Return all values of a counter, or None if it is not allocated."""
+        """Return all values of a counter, or None if it is not allocated, or was freed meanwhile."""
         if self.counter_state(counter_id) != COUNTER_ALLOCATED:
             return None
-        return CounterSnapshot(
+        registration_id = self.counter_registration_id(counter_id)
+        found = CounterSnapshot(
             counter_id,
             self.counter_type_id(counter_id),
             self.counter_value(counter_id),
-            self.counter_registration_id(counter_id),
+            registration_id,
             self.counter_owner_id(counter_id),
             self.counter_reference_id(counter_id),
             self.counter_label(counter_id),
             self.counter_key(counter_id),
         )
+        # The parts are those of one counter if it is the same afterwards.
+        return found if self.is_live(counter_id, registration_id) else None
 
     def __iter__(self):
         """Yield snapshots of the allocated counters by id, up to the first unused record."""
@@ -348,12 +360,14 @@ cdef class CountersManager(CountersReader):
         return counter_id
 
     cdef int32_t _next_id(self) except -1:
-        cdef int64_t now_ms = self._clock.epoch_ms()
+        # The deadline in the record is for people: a step of the wall clock must neither end an
+        # id's rest nor prolong it.
+        cdef int64_t now_ns = self._clock.nano_time()
         cdef int32_t counter_id
         cdef uint8_t* record
-        for position, candidate in enumerate(self._free_ids):
+        for position, (candidate, deadline_ns) in enumerate(self._free_ids):
             counter_id = candidate
-            if load_plain_i64(self._record(counter_id) + COUNTER_DEADLINE_AT) <= now_ms:
+            if deadline_ns <= now_ns:
                 del self._free_ids[position]
                 record = self._value_record(counter_id)
                 store_release_i64(record + COUNTER_REGISTRATION_AT, 0)
@@ -382,7 +396,9 @@ cdef class CountersManager(CountersReader):
         store_plain_i64(
             record + COUNTER_DEADLINE_AT, self._clock.epoch_ms() + self.reuse_timeout_ms
         )
-        self._free_ids.append(counter_id)
+        self._free_ids.append(
+            (counter_id, self._clock.nano_time() + self.reuse_timeout_ms * NS_PER_MS)
+        )
 
     def set_registration_id(self, counter_id: int, registration_id: int) -> None:
         """Store the registration id of the resource that a counter belongs to."""
@@ -413,6 +429,6 @@ cdef class CountersManager(CountersReader):
 
     def available(self) -> int:
         """Number of counters that can be allocated now."""
-        now_ms = self._clock.now_epoch_ms()
-        resting = sum(self.free_for_reuse_deadline_ms(each) > now_ms for each in self._free_ids)
+        now_ns = self._clock.now_ns()
+        resting = sum(deadline_ns > now_ns for _, deadline_ns in self._free_ids)
         return self.max_counter_id - self._high_water_mark + len(self._free_ids) - resting

@@ -134,4 +134,7 @@ cdef class ImageInput(MergeInput):
             self._at = cursor_position(&cursor)
             if self.count == 0:
                 self._reader.advance(self._at)
+        if not self._reader.holds_log():
+            # The client has ended; whoever began the replay finds that, and goes on elsewhere.
+            self.count = 0
         return self._stand()

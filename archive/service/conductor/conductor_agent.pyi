@@ -7,7 +7,9 @@ from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.memory.mark_beat import MarkBeat
 
 def sharpen_timer(slack_ns: int = 1_000) -> None: ...
-def set_reference_id(counters: CountersReader, counter_id: int, reference_id: int) -> None: ...
+def set_reference_id(
+    counters: CountersReader, counter_id: int, registration_id: int, reference_id: int
+) -> None: ...
 
 class WatchAgent(Agent):
     doorbell: Doorbell

@@ -5,7 +5,7 @@ client's liveness check failed, when a control image has a fragment, or when a d
 An idle archive therefore runs the interpreter only at its deadlines.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
 from aerolog.archive.service.session_table cimport Doorbell
@@ -14,7 +14,8 @@ from aerolog.transport.client.liveness cimport LIVENESS_QUIET, Liveness
 from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.atomic cimport store_release_i64
 from aerolog.transport.logbuffer.log_reader cimport LogReader, block_t
-from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.memory.counter cimport counter_is_live, counter_of, counter_t
+from aerolog.transport.memory.counters cimport COUNTER_REFERENCE_AT, CountersReader
 
 cdef extern from "sched.h" nogil:
     int sched_yield() noexcept
@@ -36,7 +37,6 @@ cdef extern from *:
 cdef enum:
     CHECK_INTERVAL_NS = 500_000
     PEEK_LENGTH = 1 << 30
-    REFERENCE_ID_WORD = 3    # of a counter's value record, in words of eight bytes
 
 
 def sharpen_timer(slack_ns: int = 1_000) -> None:
@@ -49,13 +49,17 @@ def sharpen_timer(slack_ns: int = 1_000) -> None:
 
 
 def set_reference_id(
-    CountersReader counters not None, counter_id: int, reference_id: int
+    CountersReader counters not None, counter_id: int, registration_id: int, reference_id: int
 ) -> None:
-    """Set the reference id in the record of one of our own counters (spec counters 1)."""
-    cdef int64_t* record = counters.value_address(counter_id)
-    if record == NULL:
+    """Set the reference id in the record of one of our own counters (spec counters 1).
+
+    Nothing is stored if the driver has taken the counter back.
+    """
+    cdef counter_t counter = counter_of(counters, counter_id, registration_id)
+    if counter.value == NULL:
         raise ValueError(f"no counter {counter_id}")
-    store_release_i64(record + REFERENCE_ID_WORD, reference_id)
+    if counter_is_live(&counter):
+        store_release_i64(<uint8_t*> counter.value + COUNTER_REFERENCE_AT, reference_id)
 
 
 cdef void** readers_of(tuple images) except NULL:

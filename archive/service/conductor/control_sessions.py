@@ -188,7 +188,10 @@ class ControlSessions:
 
     def _show_reference(self, counter: Counter, registration_id: int) -> None:
         set_reference_id(
-            self._context.aeron.conductor.counters, counter.counter_id, registration_id
+            self._context.aeron.conductor.counters,
+            counter.counter_id,
+            counter.registration_id,
+            registration_id,
         )
 
     # -- duty cycles ------------------------------------------------------------------------------

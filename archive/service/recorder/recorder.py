@@ -117,7 +117,7 @@ class Recorder(RecorderAgent):
         """Release a writer, whatever fails meanwhile."""
         self._reporter.run(writer.give_back_room)
         self._reporter.run(writer.finish_notes)
-        if writer.failed_errno:
+        if writer.failed_errno or writer.has_unsound_end:
             self._reporter.run(partial(self._drop_part, writer))
         self._reporter.run(partial(self._close_file, writer))
         self._reporter.run(partial(self._stopped, writer))
@@ -169,7 +169,7 @@ class Recorder(RecorderAgent):
             file.close()
 
     def _drop_part(self, writer: RecordingWriter) -> None:
-        """Clear what a failed write left after the position, which is not part of the recording."""
+        """Clear what was written after the position and is not part of the recording."""
         path = self._path(writer, writer.segment_base)
         if self._files.exists(path):
             with self._files.open_data_file(path, writable=True) as file:

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.service.conductor.refusals import java_text
 from aerolog.archive.service.recorder.recording_writer import RELEASED
-from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, StorageSpaceError
+from aerolog.transport.errors import (
+    ArchiveError,
+    ArchiveErrorCode,
+    ResourceClosedError,
+    StorageSpaceError,
+)
 
 if TYPE_CHECKING:
     from aerolog.archive.format.descriptor import RecordingDescriptor
@@ -151,6 +156,14 @@ def failure_of(context: ArchiveContext, writer: RecordingWriter) -> ArchiveError
             ArchiveErrorCode.STORAGE_SPACE if is_full else ArchiveErrorCode.GENERIC,
             f"java.io.IOException - {os_error.strerror}",
         )
+    if writer.counter_lost:
+        lost = ResourceClosedError(
+            f"recording {writer.recording_id} has ended at position {writer.recorded_position}: the"
+            " driver has taken its position counter back, as it does when the archive's client was"
+            " silent for longer than the client liveness timeout: start it again"
+        )
+        context.reporter.error(lost, "recording counter lost")
+        return ArchiveError(ArchiveErrorCode.GENERIC, java_text(lost))
     failure = writer.failure
     if failure is None:
         return None

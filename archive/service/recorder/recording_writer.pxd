@@ -10,6 +10,7 @@ from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.publication cimport ExclusivePublication
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.logbuffer.log_reader cimport LogReader
+from aerolog.transport.memory.counter cimport counter_t
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.data_file cimport DataFile
 
@@ -30,6 +31,8 @@ cdef class RecordingWriter:
     cdef readonly int64_t segment_length
     cdef readonly int32_t failed_errno
     cdef readonly int64_t failed_length
+    cdef readonly bint counter_lost    # the driver took the position counter back
+    cdef readonly bint has_unsound_end # bytes behind the position were written, and do not count
     cdef public object failure
     cdef readonly Image image
     cdef public TimeNotes notes    # for the time index, None without one
@@ -42,7 +45,8 @@ cdef class RecordingWriter:
     cdef int64_t _ask_offset   # offset in a segment at which the next one is requested
     cdef Checksum _checksum
     cdef CountersReader _counters
-    cdef int64_t* _position
+    cdef counter_t _position   # what others see
+    cdef int64_t _recorded     # what is recorded; others may read it
     cdef int64_t _last_progress
     cdef int32_t _block_limit
     cdef int32_t _sync_level
@@ -54,6 +58,8 @@ cdef class RecordingWriter:
     cdef int64_t _write(
         self, const uint8_t* source, int64_t length, Clock clock,
         io_totals_t* totals) noexcept nogil
+    cdef int32_t _lose(self) noexcept nogil
+    cdef void _store_position(self, int64_t position) noexcept nogil
     cdef int32_t _roll_over(self) noexcept nogil
     cdef void _begin_segment(self) noexcept nogil
     cdef int32_t _fail(self, int32_t error, int64_t length) noexcept nogil

@@ -2,7 +2,9 @@
 
 In each duty cycle a writer writes one block of whole frames, directly from the term to the file.
 Then it advances the position counter with a release store, so that readers of the counter find the
-bytes in the file. Work that needs Python (opening and closing files, events at start and end) is a
+bytes in the file. A block counts only if the counters of image and recording are still the
+archive's after it was written: a process that was paused for long has lost both, and what it read
+may have been overwritten (decision 0023). Work that needs Python (opening and closing files, events at start and end) is a
 state in which the writer waits for the agent's control().
 """
 
@@ -44,6 +46,7 @@ from aerolog.transport.concurrent.atomic cimport (
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.logbuffer.descriptor cimport end_of_stream_position
 from aerolog.transport.logbuffer.log_reader cimport block_t
+from aerolog.transport.memory.counter cimport counter_is_live, counter_of, store_counter
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.data_file cimport DataFile
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH
@@ -73,6 +76,7 @@ cdef class RecordingWriter:
         checksum: checksum that replaces the session id of each data frame, None to keep it.
         counters: the driver's counters, which keep the position counter mapped.
         counter_id: id of the recording's position counter.
+        registration_id: the registration that the counter was given to.
     """
 
     def __cinit__(
@@ -87,9 +91,10 @@ cdef class RecordingWriter:
         Checksum checksum,
         CountersReader counters not None,
         int32_t counter_id,
+        int64_t registration_id,
     ):
-        self._position = counters.value_address(counter_id)
-        if self._position == NULL:
+        self._position = counter_of(counters, counter_id, registration_id)
+        if self._position.value == NULL:
             raise ValueError(f"no counter {counter_id}")
         if not 0 <= image.join_position - segment_base < segment_length:
             raise ValueError(
@@ -106,6 +111,7 @@ cdef class RecordingWriter:
         self._sync_level = sync_level
         self._checksum = checksum
         self._counters = counters
+        self._recorded = image.join_position
         self._last_progress = image.join_position
         self._ask_offset = segment_length // ASK_FRACTION
 
@@ -117,6 +123,20 @@ cdef class RecordingWriter:
         self.failed_length = length
         store_release_i32(&self._state, WRITER_FAILED)
         return 1
+
+    cdef int32_t _lose(self) noexcept nogil:
+        """End, since the image or the recording has lost its counter; the last block is unsound."""
+        if counter_is_live(&self._position):
+            store_release_i32(&self._state, WRITER_ENDED)  # the image alone is gone
+        else:
+            self.counter_lost = True
+            store_release_i32(&self._state, WRITER_FAILED)
+        return 1
+
+    cdef void _store_position(self, int64_t position) noexcept nogil:
+        # Pairs with the acquire load of replays and of others that wait for this position.
+        store_release_i64(&self._recorded, position)
+        store_counter(&self._position, position)
 
     cdef int32_t step(
         self, Clock clock, uint8_t* scratch, io_totals_t* totals
@@ -136,7 +156,7 @@ cdef class RecordingWriter:
             ):
                 store_release_i32(&self._state, WRITER_ENDED)
                 return 1
-            return 0
+            return 0 if counter_is_live(&self._position) else self._lose()
         source = block.address
         behind = self._reader.position() + length
         to_write = DATA_HEADER_LENGTH if block.is_padding else length
@@ -145,6 +165,9 @@ cdef class RecordingWriter:
             self._checksum.stamp_block(scratch, length)
             source = scratch
         result = self._write(source, to_write, clock, totals)
+        if not self._reader.holds() or not counter_is_live(&self._position):
+            self.has_unsound_end = True
+            return self._lose()
         if result == 0 and self.notes is not None:
             self.notes.written(
                 clock,
@@ -166,8 +189,7 @@ cdef class RecordingWriter:
         elif self.segment_offset >= self._ask_offset and self._segments is not None:
             self._segments.want()
             self._ask_offset = self.segment_length
-        # Pairs with the acquire load of replays and of others that wait for this position.
-        store_release_i64(self._position, self.segment_base + self.segment_offset)
+        self._store_position(self.segment_base + self.segment_offset)
         return length
 
     cdef int64_t _write(
@@ -227,8 +249,8 @@ cdef class RecordingWriter:
 
     @property
     def recorded_position(self) -> int:
-        """Value of the position counter."""
-        return load_acquire_i64(self._position)
+        """Position up to which everything is recorded, as the position counter shows it."""
+        return load_acquire_i64(&self._recorded)
 
     @property
     def aborted(self) -> bool:
@@ -253,7 +275,7 @@ cdef class RecordingWriter:
         self._file = file
         self._has_room = has_room
         self._begin_segment()
-        store_release_i64(self._position, self.segment_base)
+        self._store_position(self.segment_base)
         store_release_i32(&self._state, WRITER_OPEN)
 
     def fail(self, failure) -> None:
@@ -326,7 +348,7 @@ cdef class RecorderAgent(IoAgent):
         cdef int64_t position
         if self.events is None:
             return
-        position = load_acquire_i64(writer._position)
+        position = load_acquire_i64(&writer._recorded)
         if position <= writer._last_progress:
             return
         put_u16(message + BLOCK_LENGTH_OFFSET, PROGRESS_BLOCK_LENGTH)

@@ -407,6 +407,7 @@ class Recordings:
                 checksum=context.config.record_checksum,
                 counters=context.aeron.conductor.counters,
                 counter_id=counter.counter_id,
+                registration_id=counter.registration_id,
             )
         except BaseException:
             counter.close()

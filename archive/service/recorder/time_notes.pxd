@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t
 
 from aerolog.archive.service.session_table cimport SessionTable
 from aerolog.transport.concurrent.agent cimport Agent
+from aerolog.transport.memory.counter cimport counter_t
 from aerolog.transport.memory.counters cimport CountersReader
 
 
@@ -14,5 +15,5 @@ cdef class NotesAgent(Agent):
     cdef int64_t _entries
     cdef int64_t _dropped
     cdef CountersReader _counters
-    cdef int64_t* _entries_counter
-    cdef int64_t* _dropped_counter
+    cdef counter_t _entries_counter
+    cdef counter_t _dropped_counter

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from aerolog.archive.service.session_table cimport SessionTable
 from aerolog.archive.time_index.notes cimport NOTES_CAPACITY, TimeNotes
 from aerolog.transport.concurrent.agent cimport Agent
-from aerolog.transport.concurrent.atomic cimport store_release_i64
+from aerolog.transport.memory.counter cimport counter_at, no_counter, store_counter
 from aerolog.transport.memory.counters cimport CountersReader
 
 cdef enum:
@@ -22,6 +22,8 @@ cdef class NotesAgent(Agent):
 
     def __cinit__(self, *_, **__):
         self.table = SessionTable(1)
+        self._entries_counter = no_counter()
+        self._dropped_counter = no_counter()
 
     def __init__(self, int32_t capacity):
         super().__init__("archive-times")
@@ -46,9 +48,9 @@ cdef class NotesAgent(Agent):
                     self.control_due = True
                 else:
                     work += count
-        if work > 0 and self._entries_counter != NULL:
+        if work > 0:
             self._entries += work
-            store_release_i64(self._entries_counter, self._entries)
+            store_counter(&self._entries_counter, self._entries)
         return work
 
     def show_in(
@@ -56,8 +58,8 @@ cdef class NotesAgent(Agent):
     ) -> None:
         """Show the numbers of entries written and of notes lost in two counters."""
         self._counters = counters
-        self._dropped_counter = counters.value_address(dropped_id)
-        self._entries_counter = counters.value_address(entries_id)
+        self._dropped_counter = counter_at(counters, dropped_id)
+        self._entries_counter = counter_at(counters, entries_id)
 
     def add(self, TimeNotes notes not None) -> bool:
         """Start writing notes; returns False when there are too many; callable from any thread."""
@@ -75,8 +77,7 @@ cdef class NotesAgent(Agent):
                 self.table.release(index)
                 ended.append(self._alive.pop(id(notes)))
                 self._dropped += notes.dropped
-        if self._dropped_counter != NULL:
-            store_release_i64(self._dropped_counter, self._dropped)
+        store_counter(&self._dropped_counter, self._dropped)
         return ended
 
     def turn(self, now_ns: int) -> int:

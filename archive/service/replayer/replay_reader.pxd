@@ -7,6 +7,7 @@ from aerolog.archive.service.io_agent cimport IoAgent, io_totals_t
 from aerolog.transport.client.publication cimport ExclusivePublication
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.logbuffer.appender cimport ExclusiveAppender
+from aerolog.transport.memory.counter cimport counter_t
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.data_file cimport DataFile
 
@@ -56,9 +57,7 @@ cdef class ReplayReader:
     cdef DataFile _file
     cdef Checksum _checksum
     cdef CountersReader _counters
-    cdef int64_t* _limit
-    cdef int32_t _limit_id
-    cdef int64_t _limit_registration_id
+    cdef counter_t _limit
     cdef bint _is_bounded
     cdef int32_t _stream_id
     cdef int32_t _frame_length_max

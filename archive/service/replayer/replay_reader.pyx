@@ -60,7 +60,13 @@ from aerolog.transport.protocol.frames cimport (
     check_frame,
     frame_fault,
 )
-from aerolog.transport.memory.counters cimport COUNTER_ALLOCATED, CountersReader
+from aerolog.transport.memory.counter cimport (
+    counter_is_held,
+    counter_is_live,
+    counter_of,
+    no_counter,
+)
+from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.data_file cimport DataFile
 
 cdef extern from "aerolog_populate.h" nogil:
@@ -161,16 +167,17 @@ cdef class ReplayReader:
         self._new_pages_end = start_position + PARTITION_COUNT * <int64_t> term_length
         self._checksum = checksum
         self._counters = counters
-        self._limit_id = limit_counter_id
+        self._limit = no_counter()
         self._is_bounded = is_bounded
         self.damaged_read = -1
         self._stream_id = stream_id
         self._frame_length_max = frame_length_max
         if limit_counter_id >= 0:
-            self._limit = counters.value_address(limit_counter_id)
-            if self._limit == NULL:
+            self._limit = counter_of(
+                counters, limit_counter_id, counters.registration_of(limit_counter_id)
+            )
+            if self._limit.value == NULL:
                 raise ValueError(f"no counter {limit_counter_id}")
-            self._limit_registration_id = counters.registration_of(limit_counter_id)
 
     cdef int32_t state_of(self) noexcept nogil:
         return load_acquire_i32(&self._state)
@@ -211,7 +218,7 @@ cdef class ReplayReader:
             store_release_i32(&self._state, READER_REPLAYING)
         if self.start_position == self.stop_position and self.replay_limit == 0:
             return self._end(READER_COMPLETE)
-        if self._limit != NULL and self.replay_position >= self.stop_position:
+        if self._limit.value != NULL and self.replay_position >= self.stop_position:
             if not self._extend_limit():
                 return 1 if self.state_of() != READER_REPLAYING else 0
         if self.replay_position >= self.replay_limit:
@@ -222,7 +229,10 @@ cdef class ReplayReader:
             if self.replay_position - self.segment_base >= self.segment_length:
                 store_release_i32(&self._state, READER_SEGMENT_END)
                 return 1
-        if self._appender.position() >= self._appender.position_limit():
+        begun = self._appender.position_limit()
+        if begun == CLOSED:
+            return self._end(READER_ENDED)
+        if self._appender.position() >= begun:
             return 0
         length = min(self.stop_position - self.replay_position, self.term_length - self.term_offset)
         length = min(length, self._read_length, capacity)
@@ -343,7 +353,7 @@ cdef class ReplayReader:
             and available == length
             and length == self.stop_position - self.replay_position
         ):
-            if self._limit == NULL:
+            if self._limit.value == NULL:
                 return self._end(READER_COMPLETE)
             return 1 if self._extend_limit() or self.state_of() != READER_REPLAYING else 0
         return self._fault(FAULT_UNEXPECTED_END, self.replay_position, available)
@@ -351,20 +361,20 @@ cdef class ReplayReader:
     cdef bint _extend_limit(self) noexcept nogil:
         """Read the limit counter again; returns True when there is more to send."""
         cdef int64_t old_stop = self.stop_position
-        cdef int64_t value = load_acquire_i64(self._limit)
-        cdef bint is_same = (
-            self._counters.registration_of(self._limit_id) == self._limit_registration_id)
-        if is_same and self._counters.state(self._limit_id) == COUNTER_ALLOCATED:
+        cdef bint is_live = counter_is_live(&self._limit)
+        cdef int64_t value = load_acquire_i64(self._limit.value)
+        cdef bint is_held = counter_is_held(&self._limit)
+        if is_live and is_held:
             if value > old_stop:
                 self.stop_position = value
         else:
             # The counter is freed; its last value is where the recording ended.
-            if is_same:
+            if is_held:
                 self.replay_limit = min(self.replay_limit, max(old_stop, value))
                 self.stop_position = max(old_stop, value)
             else:
                 self.replay_limit = min(self.replay_limit, old_stop)
-            self._limit = NULL
+            self._limit = no_counter()
         if self.replay_position >= self.replay_limit:
             self._end(READER_COMPLETE)
             return False

@@ -39,6 +39,8 @@ from aerolog.transport.logbuffer.log_reader cimport (
     columns_t,
     log_reader,
 )
+from aerolog.transport.memory.counter cimport counter_t
+from aerolog.transport.memory.counters cimport COUNTER_ALLOCATED
 from aerolog.transport.memory.mapped_file cimport MappedFile
 from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
@@ -162,10 +164,20 @@ cdef class _Bytes:
         return self.view.len // item_length
 
 
-cdef int64_t* _counter(MappedFile counters, int64_t offset) except NULL:
+# A counter of a test is a word without a record: it is never freed.
+cdef int32_t _STATE = COUNTER_ALLOCATED
+cdef int64_t _REGISTRATION_ID = 1
+
+
+cdef counter_t _counter(MappedFile counters, int64_t offset) except *:
+    cdef counter_t counter
     if offset % 8:
         raise ValueError(f"a counter is 8-byte aligned, not at {offset}")
-    return <int64_t*> counters.section(offset, 8)
+    counter.value = <int64_t*> counters.section(offset, 8)
+    counter.state = <const uint8_t*> &_STATE
+    counter.holder = <const uint8_t*> &_REGISTRATION_ID
+    counter.registration_id = _REGISTRATION_ID
+    return counter
 
 
 cdef class DirectPublication:
@@ -184,12 +196,12 @@ cdef class DirectPublication:
     def __cinit__(
         self, logs: LogBuffers, counters: MappedFile, limit_offset: int, *, exclusive: bool
     ) -> None:
-        cdef int64_t* limit = _counter(counters, limit_offset)
+        cdef counter_t limit = _counter(counters, limit_offset)
         self._claim.frame = NULL
         if exclusive:
-            self._appender = exclusive_appender(logs, limit, counters)
+            self._appender = exclusive_appender(logs, &limit, counters)
         else:
-            self._appender = concurrent_appender(logs, limit, counters)
+            self._appender = concurrent_appender(logs, &limit, counters)
 
     @property
     def logs(self) -> LogBuffers:
@@ -348,7 +360,8 @@ cdef class DirectSubscription:
     cdef LogReader _reader
 
     def __cinit__(self, logs: LogBuffers, counters: MappedFile, position_offset: int) -> None:
-        self._reader = log_reader(logs, _counter(counters, position_offset), counters)
+        cdef counter_t position = _counter(counters, position_offset)
+        self._reader = log_reader(logs, &position, counters)
 
     @property
     def logs(self) -> LogBuffers:

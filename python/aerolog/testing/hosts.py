@@ -13,6 +13,7 @@ from aerolog.testing.single_agent import SingleAgent
 from aerolog.transport.client import Aeron
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver import MediaDriver
+from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from aerolog.testing.network import FakeHost
@@ -157,6 +158,10 @@ class SimulatedHost:
         client.conductor.abandon()
         self.simulation.note(f"{self.name} client {client.client_id} is killed")
 
+    def pause_client(self, client: Aeron, duration_s: float) -> None:
+        """Leave a client without turns for a while, as a stopped process is."""
+        self.simulation.stall(self._client_parties[id(client)], int(duration_s * NS_PER_S))
+
     def _forget_client(self, client: Aeron) -> None:
         if client in self.clients:
             self.clients.remove(client)
@@ -213,6 +218,11 @@ class SimulatedHost:
         if archive is not None:
             archive.abandon()
             self.simulation.note(f"{self.name}'s archive is killed")
+
+    def pause_archive(self, duration_s: float) -> None:
+        """Leave the archive's agents without turns for a while, as a stopped process is."""
+        for party in self._archive_parties:
+            self.simulation.stall(party, int(duration_s * NS_PER_S))
 
     def _forget_archive(self) -> Archive | None:
         archive, self.archive = self.archive, None

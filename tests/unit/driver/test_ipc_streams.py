@@ -335,6 +335,16 @@ def test_a_rejected_image_comes_back_after_the_cool_down(bench, pair):
     assert any("onPublicationError" in text for text in bench.errors())
 
 
+def test_each_rejection_begins_the_cool_down_again(bench, pair):
+    ready, _, _ = pair
+    reject = lambda i, n: c.RejectImage(i, n, ready.registration_id, 0, "bad")  # noqa: E731
+    bench.do(reject)
+    assert bench.pass_time(8 * S) == []
+    assert names(bench.do(reject)) == ["OnPublicationError", "OperationSuccess"]
+    assert bench.pass_time(9 * S) == []
+    assert names(bench.pass_time(2 * S)) == ["AvailableImage"]
+
+
 def test_a_full_counters_buffer_refuses_a_publication_and_leaves_nothing_behind(bench):
     mapped = bench.value(SystemCounter.BYTES_CURRENTLY_MAPPED)
     bench.subscription(stream_id=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 
 import pytest
 
@@ -188,6 +189,7 @@ def test_a_block_is_whole_frames_within_its_length(filled):
     assert subscription.block(63) is None
     assert subscription.block(0) is None
     assert len(subscription.block(1 << 40)[0]) == 640 - 192
+    assert len(subscription.block(sys.maxsize)[0]) == 640 - 192
 
 
 def test_a_block_ends_before_padding_unless_it_starts_with_it(world):
@@ -209,6 +211,16 @@ def test_a_block_in_another_term_says_where_it_is_in_the_file(new_world):
     world.publication(exclusive=True).offer(b"x")
     world.position = 4 * TERM + 96
     assert world.subscription().block(4096)[3] == TERM + 96
+
+
+def test_a_reader_whose_counter_was_moved_by_others_reads_and_writes_no_more(filled):
+    subscription = filled.subscription()
+    subscription.advance(192)
+    filled.position = 64
+    assert subscription.block(4096) is None
+    assert subscription.poll(4) == []
+    subscription.advance(256)
+    assert filled.position == 64
 
 
 def test_a_scan_leaves_the_position(filled):

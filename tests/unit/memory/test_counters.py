@@ -86,6 +86,29 @@ def test_a_freed_id_rests_before_it_is_reused_with_fresh_values(manager, reader,
     assert reader.free_for_reuse_deadline_ms(0) == counters.NOT_FREE_DEADLINE
 
 
+@pytest.mark.parametrize("difference_ms", [3_600_000, -3_600_000])
+def test_a_step_of_the_wall_clock_changes_no_rest(manager, clock, difference_ms):
+    manager.allocate(1, "first")
+    manager.free(0)
+    clock.step_epoch_ms(difference_ms)
+    clock.advance_ns(999_000_000)
+    assert manager.allocate(2, "second") == 1
+    clock.advance_ns(1_000_000)
+    assert manager.allocate(3, "third") == 0
+
+
+def test_a_counter_is_live_until_it_is_freed_for_its_own_registration_only(manager, reader, clock):
+    manager.allocate(1, "first", registration_id=5)
+    assert reader.is_live(0, 5)
+    assert not reader.is_live(0, 6)
+    manager.free(0)
+    assert not reader.is_live(0, 5)
+    clock.advance_ns(1_000_000_000)
+    manager.allocate(1, "second", registration_id=6)
+    assert not reader.is_live(0, 5)
+    assert reader.is_live(0, 6)
+
+
 def test_the_id_freed_first_is_reused_first(manager, clock):
     for name in ("a", "b", "c"):
         manager.allocate(1, name)

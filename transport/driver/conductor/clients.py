@@ -82,10 +82,8 @@ class Clients:
     def on_timer(self) -> None:
         """Find the clients that have closed or timed out, announce that, and forget them."""
         counters = self._context.counters
-        oldest_alive_ms = self._agent.now_ms - self._agent.client_liveness_ms
         for client in take_from(
-            self._clients,
-            lambda client: counters.counter_value(client.heartbeat_counter_id) < oldest_alive_ms,
+            self._clients, lambda client: self._agent.is_client_due(client.heartbeat_counter_id)
         ):
             client.gone = True
             if not client.closed_by_command:

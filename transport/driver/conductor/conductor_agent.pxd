@@ -7,6 +7,7 @@ from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.driver.receive.receiver cimport Receiver
 from aerolog.transport.driver.send.sender cimport Sender
 from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.memory.heartbeat cimport heartbeat_t
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
 
 
@@ -14,6 +15,12 @@ from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
 ctypedef struct turn_t:
     void* stream
     int64_t quiet_cycles            # consecutive duty cycles without work
+
+
+# A client whose heartbeat is watched.
+ctypedef struct client_t:
+    const int64_t* counter
+    heartbeat_t heartbeat
 
 
 cdef class ConductorAgent(Agent):
@@ -29,13 +36,12 @@ cdef class ConductorAgent(Agent):
     cdef int _stream_count
     cdef int _stream_capacity
     cdef dict _client_slots
-    cdef int64_t** _heartbeats
+    cdef client_t* _watched
     cdef int _client_count
     cdef int _client_capacity
     cdef int64_t* _unblocked_commands
     cdef int64_t _timer_interval_ns
     cdef int64_t _timer_deadline_ns
-    cdef int64_t _client_liveness_ms
     cdef int64_t _client_liveness_ns
     cdef int64_t _now_ns
     cdef int64_t _now_ms
@@ -51,4 +57,5 @@ cdef class ConductorAgent(Agent):
     cdef int _turn_streams(self, int64_t now_ns) noexcept nogil
     cdef void _on_timer(self) noexcept nogil
     cdef bint _a_client_is_due(self) noexcept nogil
+    cdef bint _is_due(self, client_t* client) noexcept nogil
     cdef void _check_blocked_commands(self) noexcept nogil

@@ -16,7 +16,9 @@ from aerolog.transport.driver.conductor.driver_stream cimport DriverStream
 from aerolog.transport.driver.receive.receiver cimport Receiver
 from aerolog.transport.driver.send.sender cimport Sender
 from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.memory.heartbeat cimport heartbeat_seen, silence_of
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
+from aerolog.transport.time_units cimport NS_PER_MS
 
 cdef int64_t _EPOCH_PERIOD_NS = 1_000_000
 # With more streams than MANY, a stream that has had no work for QUIET_CYCLES runs in every
@@ -64,7 +66,6 @@ cdef class ConductorAgent(Agent):
             raise IndexError(f"no such counter: {unblocked_commands_id}")
         self._timer_interval_ns = timer_interval_ns
         self._client_liveness_ns = client_liveness_timeout_ns
-        self._client_liveness_ms = max(1, client_liveness_timeout_ns // 1_000_000)
         self._now_ns = clock.nano_time()
         self._epoch_read_ns = self._now_ns
         self._now_ms = clock.epoch_ms()
@@ -76,7 +77,7 @@ cdef class ConductorAgent(Agent):
 
     def __dealloc__(self):
         free(self._turns)
-        free(self._heartbeats)
+        free(self._watched)
 
     # ---- the duty cycle -------------------------------------------------------------------
 
@@ -144,12 +145,20 @@ cdef class ConductorAgent(Agent):
             (<DriverStream> self._turns[index].stream).tick(self._now_ns)
 
     cdef bint _a_client_is_due(self) noexcept nogil:
-        cdef int64_t oldest_alive_ms = self._now_ms - self._client_liveness_ms
         cdef int index
+        cdef bint found = False
         for index in range(self._client_count):
-            if load_acquire_i64(self._heartbeats[index]) < oldest_alive_ms:
-                return True
-        return False
+            # Every heartbeat is looked at, so that each silence is measured from its begin.
+            found = self._is_due(&self._watched[index]) or found
+        return found
+
+    cdef bint _is_due(self, client_t* client) noexcept nogil:
+        """Whether a client has closed (its heartbeat is 0) or has been silent for too long."""
+        cdef int64_t value_ms = load_acquire_i64(client.counter)
+        cdef int64_t silence_ns = silence_of(
+            &client.heartbeat, value_ms, self._now_ns, self._now_ms
+        )
+        return value_ms == 0 or silence_ns // NS_PER_MS > self._client_liveness_ns // NS_PER_MS
 
     cdef void _check_blocked_commands(self) noexcept nogil:
         """Skip a command whose writer died, once nothing has moved for the liveness timeout."""
@@ -190,10 +199,10 @@ cdef class ConductorAgent(Agent):
         """Return the epoch time of the current cycle, at most a millisecond old."""
         return self._now_ms
 
-    @property
-    def client_liveness_ms(self) -> int:
-        """Return the time in milliseconds after which a client without keepalive is dead."""
-        return self._client_liveness_ms
+    def is_client_due(self, counter_id: int) -> bool:
+        """Return whether a client that is watched has closed or has been silent for too long."""
+        cdef int slot = self._client_slots[counter_id]
+        return self._is_due(&self._watched[slot])
 
     def free_more(self, now: bool, at_timer: bool) -> None:
         """Say whether logs wait for deletion, in the next cycle or at the next timer event."""
@@ -235,18 +244,21 @@ cdef class ConductorAgent(Agent):
 
     def watch_client(self, counter_id: int) -> None:
         """Check a client's heartbeat counter at every timer event."""
-        cdef int64_t** grown
+        cdef client_t* grown
         cdef int64_t* address = self._counters.value_address(counter_id)
         if address is NULL:
             raise IndexError(f"no such counter: {counter_id}")
         if self._client_count == self._client_capacity:
             capacity = max(8, 2 * self._client_capacity)
-            grown = <int64_t**> realloc(self._heartbeats, <size_t> capacity * sizeof(int64_t*))
+            grown = <client_t*> realloc(self._watched, <size_t> capacity * sizeof(client_t))
             if grown is NULL:
                 raise MemoryError
-            self._heartbeats = grown
+            self._watched = grown
             self._client_capacity = capacity
-        self._heartbeats[self._client_count] = address
+        self._watched[self._client_count].counter = address
+        self._watched[self._client_count].heartbeat = heartbeat_seen(
+            load_acquire_i64(address), self._now_ns
+        )
         self._client_slots[counter_id] = self._client_count
         self._client_count += 1
 
@@ -255,7 +267,7 @@ cdef class ConductorAgent(Agent):
         cdef int slot = self._client_slots.pop(counter_id)
         self._client_count -= 1
         if slot < self._client_count:
-            self._heartbeats[slot] = self._heartbeats[self._client_count]
+            self._watched[slot] = self._watched[self._client_count]
             for moved, its_slot in self._client_slots.items():
                 if its_slot == self._client_count:
                     self._client_slots[moved] = slot

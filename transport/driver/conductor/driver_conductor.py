@@ -264,7 +264,6 @@ class DriverConductor:
             self._ipc.reject(
                 publication,
                 command.reason,
-                self.agent.now_ns,
                 self._context.settings[properties.IMAGE_LIVENESS_TIMEOUT],
             )
         elif not self.network.images.reject(command.image_correlation_id, command.reason):

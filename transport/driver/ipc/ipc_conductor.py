@@ -146,14 +146,13 @@ class IpcConductor:
         ChannelUri.parse(command.channel)
         self.subscriptions.remove_destination(command)
 
-    def reject(self, publication: IpcPublication, reason: str, now_ns: int, rest_ns: int) -> None:
+    def reject(self, publication: IpcPublication, reason: str, rest_ns: int) -> None:
         """Remove a publication's images for a while, and tell the publisher the reason.
 
         Args:
             publication: the publication whose image was rejected.
             reason: the text that the subscriber gave.
-            now_ns: the monotonic time.
-            rest_ns: how long no subscriber may join.
+            rest_ns: how long no subscriber may join from now on.
         """
         rejection = OnPublicationError(
             publication.registration_id,
@@ -172,12 +171,12 @@ class IpcConductor:
         self._context.counters.get_and_add(SystemCounter.IMAGES_REJECTED, 1)
         self._context.errors.record_event(text, text)
         self._context.tell(rejection)
-        if publication.stream.cooling_down:
-            return
-        for link in self.subscriptions.with_image(publication):
-            tell_unavailable(self._context, link, publication)
-            self.subscriptions.unlink(link, publication)
-        publication.stream.cool_down_until(now_ns + rest_ns)
+        if not publication.stream.cooling_down:
+            for link in self.subscriptions.with_image(publication):
+                tell_unavailable(self._context, link, publication)
+                self.subscriptions.unlink(link, publication)
+        # The cycle may have begun long ago under load, and each rejection counts from itself on.
+        publication.stream.cool_down_until(self._context.clock.now_ns() + rest_ns)
 
     def _link_response_subscription(self, publication: IpcPublication) -> None:
         """Give the requester's subscription the session of the publication that answers it.
