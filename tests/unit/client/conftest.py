@@ -106,7 +106,9 @@ class PlayedDriver:
         path = self.make_log(number, command.stream_id, kind)
         logs = self.logs[number]
         logs.is_connected = True
-        self.limits[number] = self.counters.allocate(1, "pub-lmt", value=TERM_LENGTH // 2)
+        self.limits[number] = self.counters.allocate(
+            1, "pub-lmt", registration_id=number, value=TERM_LENGTH // 2
+        )
         ready = responses.ExclusivePublicationReady if exclusive else responses.PublicationReady
         ids = (number, number, logs.session_id, command.stream_id, self.limits[number], -1)
         return [ready(*ids, path)]
@@ -135,7 +137,13 @@ class PlayedDriver:
 
     def available_image(self, subscription: Any, log_id: int, **changes: Any) -> None:
         """Tell of an image of a log."""
-        self.images[log_id] = self.counters.allocate(4, "sub-pos", value=0)
+        self.images[log_id] = self.counters.allocate(
+            4,
+            "sub-pos",
+            registration_id=subscription.registration_id,
+            reference_id=log_id,
+            value=0,
+        )
         logs = self.logs[log_id]
         values = {
             "correlation_id": log_id,

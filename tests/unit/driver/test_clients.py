@@ -1,5 +1,7 @@
 """Clients come, stay alive, time out and close."""
 
+import pytest
+
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
@@ -92,13 +94,26 @@ def test_a_client_that_comes_back_after_its_timeout_is_a_new_one(start):
     assert names(bench.last) == ["CounterReady", "SubscriptionReady"]
 
 
-def test_a_heartbeat_that_makes_no_sense_ends_the_client_or_keeps_it_but_nothing_else(bench):
+@pytest.mark.parametrize("value", [2**63 - 1, 1, -1, -(2**63)])
+def test_a_heartbeat_that_makes_no_sense_keeps_the_client_for_its_timeout(bench, value):
     bench.subscription()
     bench.alive.clear()
-    bench.cnc.counters.set_value(46, 2**63 - 1)
+    bench.cnc.counters.set_value(46, value)
+    assert bench.pass_time(9 * S) == []
+    assert names(bench.pass_time(3 * S)) == ["ClientTimeout", "UnavailableCounter"]
     assert bench.pass_time(20 * S) == []
-    bench.cnc.counters.set_value(46, -(2**63))
-    assert names(bench.pass_time(1 * S)) == ["ClientTimeout", "UnavailableCounter"]
+
+
+@pytest.mark.parametrize("difference_ms", [3_600_000, -3_600_000])
+def test_a_step_of_the_wall_clock_ends_no_client_and_keeps_no_dead_one(bench, difference_ms):
+    bench.subscription()
+    bench.pass_time(2 * S)
+    bench.clock.step_epoch_ms(difference_ms)
+    assert bench.pass_time(20 * S) == []
+    bench.alive.clear()
+    bench.clock.step_epoch_ms(-difference_ms)
+    assert bench.pass_time(9 * S) == []
+    assert names(bench.pass_time(3 * S)) == ["ClientTimeout", "UnavailableCounter"]
 
 
 def test_another_client_may_remove_what_is_not_its_own(bench):
