@@ -89,7 +89,8 @@ cdef class LogReader:
     cdef bint holds_log(self) noexcept nogil
     # The position after the last whole message that was taken, before padding.
     cdef int64_t delivered_position(self) noexcept nogil
-    # Take one fragment of a scan: an ASSEMBLE_ value, for *message to be used at once, or TAKE_LOST.
+    # Take one fragment of a scan: an ASSEMBLE_ value, for *message to be used at once, or else
+    # TAKE_LOST.
     cdef int take(
         self, const fragment_t* fragment, fragment_t* message, bint assemble
     ) noexcept nogil

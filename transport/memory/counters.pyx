@@ -224,7 +224,7 @@ cdef class CountersReader:
         )
 
     def snapshot(self, counter_id: int) -> CounterSnapshot | None:
-        """Return all values of a counter, or None if it is not allocated, or was freed meanwhile."""
+        """Return all values of a counter, None if it is not allocated or was freed meanwhile."""
         if self.counter_state(counter_id) != COUNTER_ALLOCATED:
             return None
         registration_id = self.counter_registration_id(counter_id)

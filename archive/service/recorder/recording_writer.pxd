@@ -32,7 +32,7 @@ cdef class RecordingWriter:
     cdef readonly int32_t failed_errno
     cdef readonly int64_t failed_length
     cdef readonly bint counter_lost    # the driver took the position counter back
-    cdef readonly bint has_unsound_end # bytes behind the position were written, and do not count
+    cdef readonly bint has_unsound_end  # bytes behind the position were written, and do not count
     cdef public object failure
     cdef readonly Image image
     cdef public TimeNotes notes    # for the time index, None without one

@@ -24,6 +24,8 @@ class RecordingWriter:
     segment_length: int
     failed_errno: int
     failed_length: int
+    counter_lost: bool
+    has_unsound_end: bool
     failure: BaseException | None
     image: Image
     notes: TimeNotes | None
@@ -39,6 +41,7 @@ class RecordingWriter:
         checksum: Checksum | None,
         counters: CountersReader,
         counter_id: int,
+        registration_id: int,
     ) -> None: ...
     @property
     def state(self) -> int: ...

@@ -4,8 +4,8 @@ In each duty cycle a writer writes one block of whole frames, directly from the 
 Then it advances the position counter with a release store, so that readers of the counter find the
 bytes in the file. A block counts only if the counters of image and recording are still the
 archive's after it was written: a process that was paused for long has lost both, and what it read
-may have been overwritten (decision 0023). Work that needs Python (opening and closing files, events at start and end) is a
-state in which the writer waits for the agent's control().
+may have been overwritten (decision 0023). Work that needs Python (opening and closing files,
+events at start and end) is a state in which the writer waits for the agent's control().
 """
 
 from libc.errno cimport EIO, EOPNOTSUPP
