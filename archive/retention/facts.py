@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from aerolog.archive.format.segment import segment_base
-from aerolog.transport.time_units import NS_PER_MS
+from aerolog.transport.config.values import INT64_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,31 +30,24 @@ class Timeline(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class DescriptorTimeline:
-    """The timeline that the catalog gives: all of a recording counts as being as young as its end.
+class UnknownTimeline:
+    """The timeline of a recording whose times are not known: it is younger than anything.
 
     Attributes:
         start_position: the recording's start position.
-        end_position: the recording's end position.
-        start_ms: when it began.
-        stop_ms: when it ended, None while it is active.
     """
 
     start_position: int
-    end_position: int
-    start_ms: int
-    stop_ms: int | None
 
     def position_at(self, time_ns: int) -> int:
-        """Return the end when the recording ended before ``time_ns``, otherwise the start."""
-        if self.stop_ms is not None and (self.stop_ms + 1) * NS_PER_MS <= time_ns:
-            return self.end_position
+        """Return the start: nothing is known to be older."""
+        del time_ns
         return self.start_position
 
     def time_at(self, position: int) -> int:
-        """Return the end's time; the start's for the first position and while it is active."""
-        last = self.start_ms if self.stop_ms is None else self.stop_ms
-        return (self.start_ms if position <= self.start_position else last) * NS_PER_MS
+        """Return a time after all others."""
+        del position
+        return INT64_MAX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,14 +12,15 @@ from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.live_position import live_positions
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of
 from aerolog.archive.retention.clock import (
+    PLAUSIBLE_MS,
     TOLERANCE_MS,
     ArchiveAge,
     process_age_ns,
 )
 from aerolog.archive.retention.facts import (
-    DescriptorTimeline,
     Facts,
     RecordingFacts,
+    UnknownTimeline,
     sorted_bases,
 )
 from aerolog.archive.retention.holds import Holds
@@ -170,10 +171,10 @@ class _Timelines:
         self._archive_dir = archive_dir
         self._files = files
         self._now_ms = now_ms
-        self._open: dict[int, TimeIndex | DescriptorTimeline] = {}
+        self._open: dict[int, TimeIndex | UnknownTimeline] = {}
         self.problems: list[str] = []
 
-    def of(self, descriptor: RecordingDescriptor, end: int) -> TimeIndex | DescriptorTimeline:
+    def of(self, descriptor: RecordingDescriptor, end: int) -> TimeIndex | UnknownTimeline:
         """Return the timeline of a recording."""
         recording_id = descriptor.recording_id
         found = self._open.pop(recording_id, None)
@@ -189,33 +190,41 @@ class _Timelines:
         if isinstance(gone, TimeIndex):
             gone.close()
 
-    def _opened(self, descriptor: RecordingDescriptor, end: int) -> TimeIndex | DescriptorTimeline:
-        stop_ms = None if descriptor.is_active else descriptor.stop_timestamp
-        plain = DescriptorTimeline(
-            descriptor.start_position, end, descriptor.start_timestamp, stop_ms
-        )
-        start = descriptor.start_position
+    def _opened(self, descriptor: RecordingDescriptor, end: int) -> TimeIndex | UnknownTimeline:
+        start, recording_id = descriptor.start_position, descriptor.recording_id
+        unknown = UnknownTimeline(start)
         try:
             index = TimeIndex.beside(self._archive_dir, descriptor, start, end, self._files)
         except (OSError, FileFormatError) as error:
-            self._tell(f"the time index of recording {descriptor.recording_id}: {error}")
-            return plain
-        if index.source == SOURCE_DESCRIPTOR or not index.entries or self._is_odd(index, plain):
-            index.close()
-            return plain
-        return index
+            self._tell(f"the time index of recording {recording_id}: {error}")
+            return unknown
+        for problem in index.problems:
+            self._tell(f"the time index of recording {recording_id}: {problem}")
+        if index.source == SOURCE_DESCRIPTOR or not index.entries:
+            if start < end:
+                self._tell(
+                    f"recording {recording_id} has no time index: nothing of it goes by its age"
+                    f" (aerolog recordings times {recording_id} --archive-dir DIR --rebuild makes"
+                    " one)"
+                )
+        elif not self._is_odd(index, descriptor):
+            return index
+        index.close()
+        return unknown
 
-    def _is_odd(self, index: TimeIndex, plain: DescriptorTimeline) -> bool:
+    def _is_odd(self, index: TimeIndex, descriptor: RecordingDescriptor) -> bool:
         """Return whether an index has impossible times, as a channel's own timestamps may be."""
-        earliest = (plain.start_ms - TOLERANCE_MS) * NS_PER_MS
         latest = (self._now_ms + TOLERANCE_MS) * NS_PER_MS
+        earliest = PLAUSIBLE_MS * NS_PER_MS
+        if index.source == SOURCE_CHANNEL:
+            earliest = (descriptor.start_timestamp - TOLERANCE_MS) * NS_PER_MS
         odd = not earliest <= index.first_time_ns <= latest
         odd = odd or not earliest <= index.last_time_ns <= latest
         if odd:
             whose = "the channel's" if index.source == SOURCE_CHANNEL else "the index's"
             self._tell(
                 f"recording {index.recording_id}: {whose} times do not go with those of the"
-                " catalog; ages are counted by its stop time"
+                " catalog: nothing of it goes by its age"
             )
         return odd
 
@@ -228,9 +237,7 @@ class _LazyTimeline:
     """A recording's timeline, which is looked up at each question."""
 
     def __init__(self, timelines: _Timelines, descriptor: RecordingDescriptor, end: int) -> None:
-        self._get: Callable[[], TimeIndex | DescriptorTimeline] = lambda: timelines.of(
-            descriptor, end
-        )
+        self._get: Callable[[], TimeIndex | UnknownTimeline] = lambda: timelines.of(descriptor, end)
 
     def position_at(self, time_ns: int) -> int:
         return self._get().position_at(time_ns)

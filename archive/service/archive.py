@@ -196,7 +196,7 @@ class Archive(Component):
         reporter = self._report_in(self._mark_file, self._event_log)
         # This comes before the client exists, because recovery does not run the client and may
         # take longer than the timeouts of driver and client.
-        catalog = self._open_catalog(reporter)
+        catalog, recovered = self._open_catalog(reporter)
         catalog.on_resized = self._event_log.catalog_resized
         aeron = self._connect(
             name=f"archive archiveId={self.archive_id}",
@@ -225,6 +225,8 @@ class Archive(Component):
         )
         self._context = context
         context.times.sweep(catalog.__contains__)
+        for recording_id in recovered:
+            context.times.recovered(catalog.descriptor(recording_id))
         self._make_agents(context, authenticator, authorisation)
         counters.add_own()
         entries, lost = counters.add_times()
@@ -238,7 +240,8 @@ class Archive(Component):
         for runner in self.runners:
             runner.start()
 
-    def _open_catalog(self, reporter: Reporter) -> CatalogFile:
+    def _open_catalog(self, reporter: Reporter) -> tuple[CatalogFile, list[int]]:
+        """Open the catalog; returns with it the recordings whose ends were found just now."""
         config = self.config
         catalog = CatalogFile.open(
             config.archive_dir,
@@ -267,7 +270,8 @@ class Archive(Component):
         for line in finished:
             sys.stderr.write(f"WARNING: {line}\n")
         self._in_order = True
-        return catalog
+        found = [one.recording_id for one in recovered if one.recording_id in catalog]
+        return catalog, found
 
     def _make_agents(
         self,

@@ -21,7 +21,7 @@ cdef struct block_t:
     int64_t prior_max
     int64_t min
     int64_t max
-    int32_t unused
+    int32_t sample             # of the frame at the first entry's position, 0 for none
     int32_t checksum
 
 
@@ -33,10 +33,14 @@ cdef struct filling_t:
 
 cdef void filling_begin(
     filling_t* filling, int64_t recording_id, int32_t identity, int64_t number) noexcept nogil
-cdef bint filling_add(filling_t* filling, int64_t time_ns, int64_t position) noexcept nogil
+cdef bint filling_add(
+    filling_t* filling, int64_t time_ns, int64_t position, int32_t sample) noexcept nogil
 cdef void filling_seal(filling_t* filling) noexcept nogil
 cdef void filling_next(filling_t* filling) noexcept nogil
 cdef bint filling_resume(filling_t* filling, const block_t* block, int64_t keep) noexcept nogil
+cdef bint is_next_segment(
+    int64_t before, int64_t position, int64_t segment_length, int64_t origin) noexcept nogil
+cdef int32_t frame_sample(const uint8_t* frame, int64_t length) noexcept nogil
 
 
 cdef class TimeBlocks:

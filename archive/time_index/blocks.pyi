@@ -1,6 +1,14 @@
+from collections.abc import Callable
+from typing import Final
+
 from typing_extensions import Buffer
 
 from aerolog.transport.memory.data_file import DataFile
+
+SAMPLE_LENGTH: Final[int]
+"""Bytes of a frame that its sample covers, at most."""
+UNKNOWN_TIMES: Final[tuple[int, int]]
+"""Times of two entries at one position, between which and the next entry times are not known."""
 
 class TimeBlocks:
     def __init__(
@@ -17,8 +25,18 @@ class TimeBlocks:
     def look_again(self) -> None: ...
     def block_of(self, position: int) -> int: ...
     def damaged(self) -> list[int]: ...
+    def sample(self, number: int) -> tuple[int, int] | None: ...
+    def ends(self) -> tuple[int, int] | None: ...
+    def gaps(self) -> list[tuple[int, int]]: ...
     def entries_of(self, number: int) -> bytes: ...
 
+def sample_of(frame: Buffer) -> int: ...
 def encode_blocks(
-    times: Buffer, positions: Buffer, recording_id: int, identity: int
+    times: Buffer,
+    positions: Buffer,
+    recording_id: int,
+    identity: int,
+    sample_at: Callable[[int], int] | None = None,
+    segment_length: int = 0,
+    origin: int = 0,
 ) -> bytearray: ...

@@ -9,17 +9,62 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from aerolog.archive.format.checksum cimport CHECKSUM_CRC32C, crc_of
-from aerolog.transport.concurrent.atomic cimport cpu_pause
+from aerolog.transport.concurrent.atomic cimport cpu_pause, get_i32, get_u16
 from aerolog.transport.memory.data_file cimport DataFile
+from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FRAME_DATA, TYPE_OFFSET
 
 cdef enum:
     CHECKSUM_AT = BLOCK_LENGTH - 4
+    # Bytes of a frame that its sample covers, at most.
+    SAMPLED_LENGTH = 96
     # Attempts to read the last block, which the recorder may be writing at the same time.
     ATTEMPTS = 64
 
 
 cdef int32_t checksum_of(const block_t* block) noexcept nogil:
     return crc_of(CHECKSUM_CRC32C, <const uint8_t*> block, CHECKSUM_AT)
+
+
+cdef int32_t frame_sample(const uint8_t* frame, int64_t length) noexcept nogil:
+    """Return a checksum of a frame's beginning by which it is recognized, 0 when there is none."""
+    cdef int32_t covered, found
+    if length < DATA_HEADER_LENGTH:
+        return 0
+    covered = get_i32(frame)
+    if covered < DATA_HEADER_LENGTH:
+        return 0
+    if get_u16(frame + TYPE_OFFSET) != FRAME_DATA:
+        covered = DATA_HEADER_LENGTH  # the body of padding is not written
+    covered = <int32_t> min(min(covered, SAMPLED_LENGTH), length)
+    found = crc_of(CHECKSUM_CRC32C, frame, covered)
+    return found if found != 0 else 1
+
+
+cdef bint is_next_segment(
+    int64_t before, int64_t position, int64_t segment_length, int64_t origin
+) noexcept nogil:
+    """Whether a segment begins between two positions; 0 as length leaves segments out of account.
+
+    A block has the entries of one segment, so that each segment has a sample of its own.
+    """
+    if segment_length <= 0 or before < origin:
+        return False
+    return (position - origin) // segment_length != (before - origin) // segment_length
+
+
+def sample_of(const uint8_t[::1] frame not None) -> int:
+    """Return a checksum of a frame's beginning by which it is recognized, 0 when there is none.
+
+    Args:
+        frame: the frame, its header included; at most SAMPLE_LENGTH bytes are used.
+    """
+    return frame_sample(&frame[0], frame.shape[0]) if frame.shape[0] else 0
+
+
+SAMPLE_LENGTH = SAMPLED_LENGTH
+#: The times of two entries at one position, from which on times are not known: whatever is asked
+#: for may lie there. They end with the next entry.
+UNKNOWN_TIMES = (INT64_MAX, INT64_MIN)
 
 
 # -- filling --------------------------------------------------------------------------------------
@@ -38,9 +83,13 @@ cdef void filling_begin(
     filling.last_time = INT64_MIN
 
 
-cdef bint filling_add(filling_t* filling, int64_t time_ns, int64_t position) noexcept nogil:
+cdef bint filling_add(
+    filling_t* filling, int64_t time_ns, int64_t position, int32_t sample
+) noexcept nogil:
     """Add an entry to a block that has room; returns whether the block is full now."""
     cdef block_t* block = &filling.block
+    if block.count == 0 or (block.sample == 0 and position == block.words[1]):
+        block.sample = sample
     block.words[2 * block.count] = time_ns
     block.words[2 * block.count + 1] = position
     if time_ns < filling.last_time:
@@ -69,6 +118,7 @@ cdef void filling_next(filling_t* filling) noexcept nogil:
     block.min = INT64_MAX
     block.max = INT64_MIN
     block.count = 0
+    block.sample = 0
     block.runs_before = block.runs_after
 
 
@@ -79,7 +129,7 @@ cdef bint filling_resume(filling_t* filling, const block_t* block, int64_t keep)
     filling.block.prior_max = block.prior_max
     filling.block.runs_before = block.runs_before
     for index in range(keep):
-        filling_add(filling, block.words[2 * index], block.words[2 * index + 1])
+        filling_add(filling, block.words[2 * index], block.words[2 * index + 1], block.sample)
     # The count of the block includes a step back at its first entry; a step that was cut off
     # does no harm.
     filling.block.runs_after = block.runs_after
@@ -170,6 +220,53 @@ cdef class TimeBlocks:
                 low = number + 1
         return found
 
+    def sample(self, int64_t number) -> tuple[int, int] | None:
+        """Position of a block's first entry and the sample of the frame there; None without one."""
+        cdef block_t block
+        if not self.read(number, &block) or block.sample == 0:
+            return None
+        return block.words[1], block.sample
+
+    def ends(self) -> tuple[int, int] | None:
+        """Positions of the first and the last entry in valid blocks; None without any."""
+        cdef block_t block
+        cdef int64_t number = self.first, first
+        while number < self.limit and not self.read(number, &block):
+            number += 1
+        if number == self.limit:
+            return None
+        first = block.words[1]
+        number = self.limit - 1
+        while not self.read(number, &block):
+            number -= 1
+        return first, block.words[2 * block.count - 1]
+
+    def gaps(self) -> list[tuple[int, int]]:
+        """Positions between which times are not known, the last one maybe without an end (2^63 - 1).
+
+        The blocks are read only where there are such gaps.
+        """
+        cdef block_t block
+        cdef int64_t number = self.limit - 1
+        cdef int32_t index, count
+        while number >= self.first and not self.read(number, &block):
+            number -= 1
+        if number < self.first or max(block.prior_max, block.max) != INT64_MAX:
+            return []
+        found = []
+        begin = None
+        for number in range(self.first, self.limit):
+            count = self.read(number, &block)
+            for index in range(count):
+                if begin is not None and block.words[2 * index] not in UNKNOWN_TIMES:
+                    found.append((begin, block.words[2 * index + 1]))
+                    begin = None
+                elif begin is None and block.words[2 * index] == INT64_MAX:
+                    begin = block.words[2 * index + 1]
+        if begin is not None:
+            found.append((begin, INT64_MAX))
+        return found
+
     def entries_of(self, int64_t number) -> bytes:
         """The entries of a block as stored in the file, empty for a damaged block."""
         cdef block_t block
@@ -177,7 +274,15 @@ cdef class TimeBlocks:
         return (<const uint8_t*> &block)[: 16 * count]
 
 
-def encode_blocks(times, positions, int64_t recording_id, int32_t identity):
+def encode_blocks(
+    times,
+    positions,
+    int64_t recording_id,
+    int32_t identity,
+    sample_at=None,
+    int64_t segment_length=0,
+    int64_t origin=0,
+):
     """Encode entries as blocks, as a file has them after its header.
 
     Args:
@@ -185,6 +290,9 @@ def encode_blocks(times, positions, int64_t recording_id, int32_t identity):
         positions: the positions of the entries, int64, as many as times and never descending.
         recording_id: the recording that each block names.
         identity: the identity in the header, which each block repeats.
+        sample_at: gives the sample of the frame at a position; None for an index without samples.
+        segment_length: a block has no more than the entries of one segment; 0 to fill the blocks.
+        origin: a position at which a segment begins.
 
     Raises:
         ValueError: there are not as many positions as times, or the positions descend.
@@ -192,11 +300,12 @@ def encode_blocks(times, positions, int64_t recording_id, int32_t identity):
     cdef const int64_t[::1] all_times = memoryview(times).cast("B").cast("q")
     cdef const int64_t[::1] all_positions = memoryview(positions).cast("B").cast("q")
     cdef int64_t count = all_times.shape[0], index
+    cdef int32_t sample
+    cdef bint is_last
     cdef filling_t filling
     if count != all_positions.shape[0]:
         raise ValueError(f"{count} times for {all_positions.shape[0]} positions")
-    image = bytearray((count + ENTRIES_PER_BLOCK - 1) // ENTRIES_PER_BLOCK * BLOCK_LENGTH)
-    cdef uint8_t[::1] target = image
+    image = bytearray()
     with nogil:
         filling_begin(&filling, recording_id, identity, 0)
         for index in range(count):
@@ -206,8 +315,16 @@ def encode_blocks(times, positions, int64_t recording_id, int32_t identity):
                         f"entry {index}: position {all_positions[index]} is before"
                         f" {all_positions[index - 1]}"
                     )
-            if filling_add(&filling, all_times[index], all_positions[index]) or index == count - 1:
+            sample = 0
+            if filling.block.count == 0 and sample_at is not None:
+                with gil:
+                    sample = sample_at(all_positions[index])
+            is_last = filling_add(&filling, all_times[index], all_positions[index], sample)
+            is_last = is_last or index == count - 1 or is_next_segment(
+                filling.block.words[1], all_positions[index + 1], segment_length, origin)
+            if is_last:
                 filling_seal(&filling)
-                memcpy(&target[filling.block.number * BLOCK_LENGTH], &filling.block, BLOCK_LENGTH)
+                with gil:
+                    image += (<const uint8_t*> &filling.block)[:BLOCK_LENGTH]
                 filling_next(&filling)
     return image

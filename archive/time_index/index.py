@@ -9,6 +9,13 @@ from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.layout import MAX_I64
 from aerolog.archive.time_index.blocks import TimeBlocks, encode_blocks
 from aerolog.archive.time_index.index_file import blocks_of
+from aerolog.archive.time_index.known_part import (
+    RecordedFrames,
+    entries_between,
+    joined,
+    known_part,
+    unknown_entries,
+)
 from aerolog.archive.time_index.layout import (
     BLOCK_LENGTH,
     SOURCE_CHANNEL,
@@ -19,12 +26,12 @@ from aerolog.archive.time_index.search import TimeCursor
 from aerolog.archive.time_index.time_query import NO_PAGE, TimesPage
 from aerolog.transport.config.times import datetime_ns
 from aerolog.transport.config.values import INT64_MIN
-from aerolog.transport.errors import FileFormatError
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
 from aerolog.transport.resource import Resource
 from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -32,10 +39,13 @@ if TYPE_CHECKING:
 
     from aerolog.archive.format.archive_folder import Recording
     from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.archive.time_index.known_part import Entries
     from aerolog.transport.memory.data_file import DataFile
     from aerolog.transport.memory.filesystem import FileSystem
 
 SOURCE_DESCRIPTOR: Final = "descriptor"
+#: Parts without times that are named.
+_GAPS_MAX: Final = 8
 
 
 def epoch_ns(time: int | datetime) -> int:
@@ -80,9 +90,11 @@ class TimeIndex(Resource):
         error: OSError | None = None,
         file: DataFile | None = None,
         first_length: int = 0,
+        look_again: Callable[[], TimeBlocks] | None = None,
     ) -> None:
         """Use ``open``, ``of`` or ``from_entries``."""
         self._blocks = blocks
+        self._look_again = look_again
         self._file = file
         self._first_length = first_length
         self.recording_id = recording_id
@@ -100,6 +112,13 @@ class TimeIndex(Resource):
             # The descriptor has times of another clock, so nothing is known outside the entries.
             self._head_time_ns, self._tail_time_ns = INT64_MIN, None
             self._cursor = self.cursor()
+        for begin, end in self._blocks.gaps()[:_GAPS_MAX]:
+            until = min(end, self.end_position)
+            if max(begin, self.start_position) < until:
+                self._note(
+                    f"the times of positions {max(begin, self.start_position)} to {until} are not"
+                    " known: what is recorded there came without an index"
+                )
 
     # -- making one -------------------------------------------------------------------------------
 
@@ -150,10 +169,23 @@ class TimeIndex(Resource):
         except OSError as unread:
             error, file, header, length = unread, None, None, 0
             problems = (f"the index cannot be read: {unread}",)
-        if file is None or header is None:
-            blocks = TimeBlocks(b"", descriptor.recording_id, 0)
-        else:
+        blocks, look_again = TimeBlocks(b"", descriptor.recording_id, 0), None
+        if file is not None and header is not None:
             blocks = blocks_of(file, header)
+            frames = RecordedFrames(archive_dir, descriptor, files)
+            begin, end = known_part(blocks, header, frames, start_position, end_position)
+            if begin == end and blocks.ends() is not None and start_position < end_position:
+                problems += ("the index is not used: it is of other segments than are there now",)
+                header, blocks = None, TimeBlocks(b"", descriptor.recording_id, 0)
+            elif (begin, end) != (start_position, end_position) and begin < end:
+                in_file = blocks
+
+                def look_again() -> TimeBlocks:
+                    in_file.look_again()
+                    known_end = MAX_I64 if end == end_position else end
+                    return _only_known(in_file, start_position, begin, known_end)
+
+                blocks = look_again()
         tail = None
         if not descriptor.is_active:
             tail = (descriptor.stop_timestamp + 1) * NS_PER_MS
@@ -170,6 +202,7 @@ class TimeIndex(Resource):
             error=error,
             file=file,
             first_length=length,
+            look_again=look_again,
         )
 
     @classmethod
@@ -248,7 +281,7 @@ class TimeIndex(Resource):
 
     @property
     def entries(self) -> int:
-        """Number of entries; 0 when the times are those of the descriptor."""
+        """The most entries that there may be; 0 when the times are those of the descriptor."""
         return self._cursor.count()
 
     @property
@@ -276,7 +309,7 @@ class TimeIndex(Resource):
     @property
     def clock_steps_back(self) -> int:
         """Number of entries whose time is before that of the preceding entry."""
-        return self._cursor.steps_back()
+        return self._cursor.steps_back() - len(self._blocks.gaps())
 
     def entry_blocks(self) -> Iterator[tuple[memoryview, memoryview]]:
         """Times and positions of the entries, block by block, as strided views of int64.
@@ -293,6 +326,31 @@ class TimeIndex(Resource):
             first = max(first - 1, 0) if first < len(positions) else first
             if first < limit:
                 yield times[first:limit], positions[first:limit]
+
+    def part(self, source: str) -> Entries:
+        """All that is known of the times of the recording, with nothing left to its ends.
+
+        Args:
+            source: the origin of the times that are wanted; others count as unknown.
+        """
+        if self.source != source or self._ends is None:
+            return unknown_entries(self.start_position)
+        times, positions = entries_between(self._blocks, self.start_position, self.end_position)
+        if not times:
+            return unknown_entries(self.start_position)
+        is_by_clock = source != SOURCE_CHANNEL
+        parts = [(times, positions)]
+        if positions[0] > self.start_position:
+            head = array("q", [self._head_time_ns]), array("q", [self.start_position])
+            parts.insert(0, head if is_by_clock else unknown_entries(self.start_position))
+        if positions[-1] < self.end_position and times[-1] != INT64_MIN:
+            if is_by_clock and self._tail_time_ns is not None:
+                # An entry behind the end may be left from before a truncation, and tells it closer.
+                tail = array("q", [max(times[-1], self._cursor.find_time(self.end_position))])
+                parts.append((tail, array("q", [self.end_position])))
+            else:
+                parts.append(unknown_entries(positions[-1]))
+        return joined(*parts)
 
     def page(
         self, number: int = NO_PAGE, from_position: int = 0, until_position: int = MAX_I64
@@ -374,11 +432,31 @@ class TimeIndex(Resource):
         return self._clamp(self._cursor.find_end_position(epoch_ns(time)))
 
     def time_at(self, position: int) -> int:
-        """The time at which the frame at a position was recorded, interpolated; epoch ns."""
+        """The time at which the frame at a position was recorded, interpolated; epoch ns.
+
+        Raises:
+            ArchiveError: the time of this position is not known, see ``knows``.
+        """
+        if not self.knows(position):
+            raise ArchiveError(
+                ArchiveErrorCode.GENERIC,
+                f"when position {position} of recording {self.recording_id} was recorded is not"
+                " known: its segment came without an index",
+            )
+        return self._cursor.find_time(position)
+
+    def knows(self, position: int) -> bool:
+        """Whether the time of a position is known, at least as one between those of two entries."""
+        return self._cursor.knows(position)
+
+    def estimate_at(self, position: int) -> int:
+        """As ``time_at``; where no time is known, that of the nearest position that has one."""
         return self._cursor.find_time(position)
 
     def fill_times(self, positions: Buffer, out: Buffer) -> None:
         """As ``time_at`` for many positions; without the GIL, fast for positions that ascend.
+
+        Times that are not known are 0.
 
         Args:
             positions: the positions of the messages' first frames, int64.
@@ -414,6 +492,8 @@ class TimeIndex(Resource):
         if end_position is not None:
             self.end_position = end_position
         self._blocks.look_again()
+        if self._look_again is not None:
+            self._blocks = self._look_again()
         self._cursor = self.cursor()
         self._ends = self._cursor.ends()
 
@@ -424,6 +504,26 @@ class TimeIndex(Resource):
 
     def __repr__(self) -> str:
         return f"<TimeIndex of {self.recording_id} by {self.source}, {self.entries} entries>"
+
+
+def _only_known(blocks: TimeBlocks, start: int, begin: int, end: int) -> TimeBlocks:
+    """The blocks of an index of which a part alone is known.
+
+    Args:
+        blocks: the blocks of the index file.
+        start: the start of the recording.
+        begin: from which position on times are known.
+        end: up to which position they are, 2^63 - 1 for all that follow.
+    """
+    parts = [entries_between(blocks, begin, end)]
+    if start < begin:
+        parts.insert(0, unknown_entries(start))
+    if end < MAX_I64:
+        parts.append(unknown_entries(end))
+    times, positions = joined(*parts)
+    identity, recording_id = blocks.identity, blocks.recording_id
+    image = bytes(BLOCK_LENGTH) + encode_blocks(times, positions, recording_id, identity)
+    return TimeBlocks(image, recording_id, identity)
 
 
 def _int64s(values: Buffer | Sequence[int]) -> array[int]:

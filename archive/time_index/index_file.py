@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.format.side_folder import make_side_folder
 from aerolog.archive.time_index.blocks import TimeBlocks, encode_blocks
+from aerolog.archive.time_index.known_part import RecordedFrames, known_part
 from aerolog.archive.time_index.layout import (
     BLOCK_LENGTH,
     HEADER_COPIES,
@@ -19,6 +20,7 @@ from aerolog.archive.time_index.layout import (
 )
 from aerolog.archive.time_index.notes import TIME_OF_CLOCK, TimeNotes, let_go_of_blocks
 from aerolog.transport.errors import FileFormatError
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,11 +61,11 @@ def begin_notes(
     make_side_folder(Path(path).parent, files)
     if files.exists(path):
         files.remove(path)
-    header = IndexHeader.of(descriptor, source=source_of(time_offset))
+    header = IndexHeader.of(descriptor, source=source_of(time_offset), start_position=position)
     file = files.open_data_file(path, writable=True, create=True, exclusive=True)
     try:
         file.write_at(header.encode_block(), 0)
-        return TimeNotes(file, blocks_of(file, header), position, time_offset=time_offset)
+        return _notes(file, blocks_of(file, header), position, descriptor, time_offset)
     except BaseException:
         file.close()
         raise
@@ -106,15 +108,46 @@ def resume_notes(
             return begin_notes(
                 archive_dir, after, files, position=position, time_offset=time_offset
             )
+        blocks = blocks_of(file, header)
+        frames = RecordedFrames(archive_dir, before, files)
+        begin, end = known_part(blocks, header, frames, before.start_position, position)
         header = header.with_changes(
-            control_session_id=after.control_session_id, correlation_id=after.correlation_id
+            start_position=begin if end > begin else position,
+            control_session_id=after.control_session_id,
+            correlation_id=after.correlation_id,
         )
-        notes = TimeNotes(file, blocks_of(file, header), position, time_offset=time_offset)
+        is_kept = end > begin or position == before.start_position
+        keep = end if is_kept else before.start_position - 1
+        notes = _notes(file, blocks, keep, after, time_offset)
+        if keep < position and end > begin:
+            notes.unknown_from(keep)
         _write_header(file, header)
     except BaseException:
         file.close()
         raise
     return notes
+
+
+def _notes(
+    file: DataFile,
+    blocks: TimeBlocks,
+    position: int,
+    descriptor: RecordingDescriptor,
+    time_offset: int,
+) -> TimeNotes:
+    return TimeNotes(
+        file,
+        blocks,
+        position,
+        time_offset=time_offset,
+        segment_length=descriptor.segment_file_length,
+        origin=segment_origin(descriptor),
+    )
+
+
+def segment_origin(descriptor: RecordingDescriptor) -> int:
+    """The lowest position at which a segment of a recording may begin."""
+    return descriptor.segment_base(descriptor.start_position) % descriptor.segment_file_length
 
 
 def source_of(time_offset: int) -> str:
@@ -161,6 +194,35 @@ def forget_before(archive_dir: str, descriptor: RecordingDescriptor, files: File
             let_go_of_blocks(file, header.first_block, first)
 
 
+def seal_index(archive_dir: str, descriptor: RecordingDescriptor, files: FileSystem) -> None:
+    """Note where a recording ended whose archive could not, and that it ended by its stop time.
+
+    Args:
+        archive_dir: the archive's folder.
+        descriptor: the recording's descriptor with the stop position that was found.
+        files: the file system to use.
+
+    Raises:
+        OSError: the file cannot be read or written.
+    """
+    path = index_path(archive_dir, descriptor.recording_id)
+    if not files.exists(path):
+        return
+    with files.open_data_file(path, writable=True) as file:
+        try:
+            header = IndexHeader.decode(file.read_at(BLOCK_LENGTH, 0))
+        except FileFormatError:
+            return
+        if header.why_foreign(descriptor) is not None or header.source != SOURCE_CLOCK:
+            return
+        blocks, stop = blocks_of(file, header), descriptor.stop_position
+        ends = blocks.ends()
+        if ends is not None and ends[1] < stop:
+            notes = _notes(file, blocks, stop, descriptor, TIME_OF_CLOCK)
+            notes.end_at((descriptor.stop_timestamp + 1) * NS_PER_MS, stop)
+            notes.write_out()
+
+
 def remove_index(archive_dir: str, recording_id: int, files: FileSystem) -> None:
     """Remove the index of a deleted recording, if there is one.
 
@@ -202,6 +264,7 @@ def write_index(
     times: Buffer,
     positions: Buffer,
     files: FileSystem,
+    frames: RecordedFrames | None = None,
 ) -> str:
     """Write the index of a recording, replacing one that exists; returns its path.
 
@@ -211,13 +274,27 @@ def write_index(
         times: int64, the entries' times in epoch nanoseconds.
         positions: int64, the entries' positions, never descending.
         files: the file system to use.
+        frames: the recording's frames, of which the index has samples; None to do without.
 
     Raises:
         ValueError: the positions descend.
         OSError: the index cannot be written; an index that was there is unchanged.
     """
     path = index_path(archive_dir, header.recording_id)
-    blocks = encode_blocks(times, positions, header.recording_id, header.identity)
+    recording_id, identity = header.recording_id, header.identity
+    if frames is None:
+        blocks = encode_blocks(times, positions, recording_id, identity)
+    else:
+        descriptor = frames.descriptor
+        blocks = encode_blocks(
+            times,
+            positions,
+            recording_id,
+            identity,
+            frames.sample_at,
+            descriptor.segment_file_length,
+            segment_origin(descriptor),
+        )
     make_side_folder(Path(path).parent, files)
     new = path + _NEW_SUFFIX
     try:

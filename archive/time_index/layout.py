@@ -59,6 +59,7 @@ TRAILER: Final = (
     Field("prior_max_ns", 4064, "q"),
     Field("min_ns", 4072, "q"),
     Field("max_ns", 4080, "q"),
+    Field("sample", 4088, "i"),
     Field("checksum", 4092, "i"),
 )
 
@@ -102,7 +103,7 @@ class IndexHeader:
         source: ``clock`` for the archive's clock, ``channel`` for times in the messages.
         generation: how often the header was written; the copy with the higher number is valid.
         start_timestamp: the descriptor's start timestamp, epoch milliseconds.
-        start_position: the start of the recording when its index began.
+        start_position: the position from which on the index knows times.
         control_session_id: the session that started or last extended the recording, as is
             correlation_id.
         first_block: the first block that is kept; earlier blocks were released with their data.
@@ -124,16 +125,16 @@ class IndexHeader:
     @classmethod
     def of(cls, descriptor: RecordingDescriptor, **values: Any) -> Self:
         """Make the header of a recording's index."""
-        return cls(
-            recording_id=descriptor.recording_id,
-            start_timestamp=descriptor.start_timestamp,
-            start_position=descriptor.start_position,
-            initial_term_id=descriptor.initial_term_id,
-            term_length=descriptor.term_buffer_length,
-            control_session_id=descriptor.control_session_id,
-            correlation_id=descriptor.correlation_id,
-            **values,
-        )
+        facts: dict[str, Any] = {
+            "recording_id": descriptor.recording_id,
+            "start_timestamp": descriptor.start_timestamp,
+            "start_position": descriptor.start_position,
+            "initial_term_id": descriptor.initial_term_id,
+            "term_length": descriptor.term_buffer_length,
+            "control_session_id": descriptor.control_session_id,
+            "correlation_id": descriptor.correlation_id,
+        }
+        return cls(**(facts | values))
 
     @property
     def identity(self) -> int:

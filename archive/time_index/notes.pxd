@@ -13,6 +13,7 @@ cdef enum:
 cdef struct note_t:
     int64_t time_ns
     int64_t position
+    int32_t sample
 
 
 cdef class TimeNotes:
@@ -41,6 +42,7 @@ cdef class TimeNotes:
     cdef DataFile _file
     cdef filling_t _filling
     cdef bint _is_dirty
+    cdef int64_t _segment_length, _origin
     cdef int _go_on(self, TimeBlocks blocks, int64_t position) except -1
     cdef void written(
         self, Clock clock, int64_t begin_ns, int64_t end_ns, int64_t position,
@@ -48,7 +50,7 @@ cdef class TimeNotes:
     cdef void _note(
         self, Clock clock, int64_t begin_ns, int64_t end_ns, int64_t position,
         const uint8_t* frames, int64_t length) noexcept nogil
-    cdef void _put(self, int64_t time_ns, int64_t position) noexcept nogil
+    cdef void _put(self, int64_t time_ns, int64_t position, int32_t sample) noexcept nogil
     cdef int32_t drain(self) noexcept nogil
     cdef int32_t _drain(self) noexcept nogil
     cdef int32_t _write_block(self) noexcept nogil

@@ -6,7 +6,7 @@ ring is full the note is lost, and times around it are interpolated between its 
 """
 
 from libc.errno cimport EIO
-from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t
 
 from aerolog.archive.time_index.blocks cimport (
     BLOCK_LENGTH,
@@ -17,6 +17,8 @@ from aerolog.archive.time_index.blocks cimport (
     filling_next,
     filling_resume,
     filling_seal,
+    frame_sample,
+    is_next_segment,
 )
 from aerolog.transport.concurrent.atomic cimport (
     cas_i32,
@@ -68,6 +70,8 @@ cdef class TimeNotes:
         position: the position from which on is recorded.
         time_offset: offset of the time (int64, epoch ns) in a message's payload, or one of the two
             constants above.
+        segment_length: length of the recording's segments; 0 leaves them out of account.
+        origin: a position at which a segment begins.
     """
 
     def __init__(
@@ -77,10 +81,14 @@ cdef class TimeNotes:
         int64_t position,
         *,
         int32_t time_offset=OF_CLOCK,
+        int64_t segment_length=0,
+        int64_t origin=0,
     ):
         self.recording_id = blocks.recording_id
         self._time_offset = time_offset
         self._file = file
+        self._segment_length = segment_length
+        self._origin = origin
         self._last_time = INT64_MIN
         self._due_position = INT64_MIN
         self._due_ns = INT64_MIN
@@ -151,6 +159,7 @@ cdef class TimeNotes:
         int64_t length,
     ) noexcept nogil:
         cdef int64_t time_ns, before_ns, difference
+        cdef int32_t sample = frame_sample(frames, length)
         cdef bint has_stepped
         if self._time_offset == OF_CLOCK:
             time_ns = clock.epoch_ns() - (end_ns - begin_ns)
@@ -168,8 +177,8 @@ cdef class TimeNotes:
             # as it was then.
             before_ns = self._written_ns + self._difference
             if before_ns > self._last_time and (has_stepped or before_ns < time_ns):
-                self._put(before_ns, position)
-        self._put(time_ns, position)
+                self._put(before_ns, position, sample)
+        self._put(time_ns, position, sample)
         self._has_noted = True
         self._difference = difference
         self._last_time = time_ns
@@ -177,7 +186,7 @@ cdef class TimeNotes:
         self._due_position = position + NOTE_BYTES
         self._quiet_ns = begin_ns + QUIET_NS
 
-    cdef void _put(self, int64_t time_ns, int64_t position) noexcept nogil:
+    cdef void _put(self, int64_t time_ns, int64_t position, int32_t sample) noexcept nogil:
         cdef note_t* note
         if self._tail - load_acquire_i64(&self._head_shared) >= NOTES_CAPACITY:
             self.dropped += 1
@@ -185,6 +194,7 @@ cdef class TimeNotes:
         note = &self._ring[self._tail & (NOTES_CAPACITY - 1)]
         note.time_ns = time_ns
         note.position = position
+        note.sample = sample
         self._tail += 1
         store_release_i64(&self._tail_shared, self._tail)
 
@@ -217,8 +227,14 @@ cdef class TimeNotes:
             return -1
         while head < tail:
             note = &self._ring[head & (NOTES_CAPACITY - 1)]
+            if self._filling.block.count > 0 and is_next_segment(
+                self._filling.block.words[1], note.position, self._segment_length, self._origin
+            ):
+                if self._is_dirty and self._write_block() < 0:
+                    return -1
+                filling_next(&self._filling)
             self._is_dirty = True
-            if filling_add(&self._filling, note.time_ns, note.position):
+            if filling_add(&self._filling, note.time_ns, note.position, note.sample):
                 if self._write_block() < 0:
                     return -1
                 filling_next(&self._filling)
@@ -291,11 +307,55 @@ cdef class TimeNotes:
             if self._has_noted and self._has_written:
                 if self.waiting() == NOTES_CAPACITY:
                     self._drain()
-                self._put(max(before_ns, self._last_time), position)
+                self._put(max(before_ns, self._last_time), position, 0)
             self._drain()
             store_release_i32(&self._closed, 1)
             store_release_i32(&self._lock, 0)
         self._file.close()
+
+    def end_at(self, int64_t time_ns, int64_t position) -> None:
+        """Note a time at which nothing was recorded behind a position, in place of the recorder.
+
+        Times that are noted do not go back: a time before that of the last entry is raised to it.
+        """
+        self._put(max(time_ns, self._last_time), position, 0)
+
+    def unknown_from(self, int64_t position) -> None:
+        """Note that times are not known from a position on, until the next entry."""
+        self._put(INT64_MAX, position, 0)
+        self._put(INT64_MIN, position, 0)
+
+    def move_to(self, DataFile file not None, TimeBlocks blocks not None) -> None:
+        """Go on behind the last entry of another file; the one so far is closed.
+
+        The caller holds the notes.
+        """
+        before, self._file = self._file, file
+        self._is_dirty = False
+        last_time = self._last_time
+        self._go_on(blocks, INT64_MAX)
+        self._last_time = last_time
+        before.close()
+
+    def hold(self) -> bool:
+        """Keep notes in the ring until ``release``, after those before were written to the file.
+
+        Returns:
+            Whether they are held: False when the file is closed already.
+        """
+        with nogil:
+            while not cas_i32(&self._lock, 0, 1):
+                sched_yield()
+            if not self.is_closed():
+                self._drain()
+        if self.is_closed():
+            self.release()
+            return False
+        return True
+
+    def release(self) -> None:
+        """Let notes be written to the file again, after ``hold``."""
+        store_release_i32(&self._lock, 0)
 
     def give_up(self) -> None:
         """Close the file without writing the notes that are in the ring."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.time_index.index import TimeIndex
 from aerolog.archive.time_index.index_file import source_of, write_index
+from aerolog.archive.time_index.known_part import RecordedFrames
 from aerolog.archive.time_index.layout import IndexHeader
 from aerolog.archive.time_index.notes import TIME_OF_CLOCK, TIME_OF_RESERVED
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
@@ -67,7 +68,8 @@ def rebuild_index(recording: Recording, time_offset: int = TIME_OF_CLOCK) -> str
             times.append(time_ns)
             positions.append(position)
     header = IndexHeader.of(descriptor, source=source, rebuilt=is_rebuilt)
-    return write_index(recording.folder.path, header, times, positions, recording.files)
+    frames = RecordedFrames(recording.folder.path, descriptor, recording.files)
+    return write_index(recording.folder.path, header, times, positions, recording.files, frames)
 
 
 def _kept(index: TimeIndex) -> Iterator[tuple[int, int]]:

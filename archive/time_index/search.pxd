@@ -13,6 +13,7 @@ cdef class TimeCursor:
     cdef int32_t _count
     cdef int64_t _low_time, _low_position
     cdef int64_t _high_time, _high_position
+    cdef bint _is_unknown            # whether the times between these positions are not known
     cdef int64_t _head_time, _head_position
     cdef int64_t _tail_time, _tail_position
     cdef int64_t* _suffix_min        # of each block's and all later times; made when needed
@@ -25,6 +26,8 @@ cdef class TimeCursor:
     cdef int64_t _block_of(self, int64_t position) noexcept nogil
     cdef int64_t _first_reaching(self, int64_t time_ns) noexcept nogil
     cdef void _seek(self, int64_t position) noexcept nogil
+    cdef void _seek_entries(self, int64_t position) noexcept nogil
+    cdef int64_t _known_before(self, int64_t position) noexcept nogil
     cdef int64_t _last_position(self) noexcept nogil
     cdef bint _has_head(self) noexcept nogil
     cdef int64_t _position_at(self, int64_t time_ns) noexcept nogil

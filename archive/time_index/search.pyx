@@ -128,6 +128,32 @@ cdef class TimeCursor:
     # -- from positions to times ------------------------------------------------------------------
 
     cdef void _seek(self, int64_t position) noexcept nogil:
+        """Find the entries around a position; where times are not known, take the nearest one."""
+        self._seek_entries(position)
+        self._is_unknown = self._low_time == INT64_MIN
+        if self._is_unknown:
+            if not INT64_MIN < self._high_time < INT64_MAX:
+                self._high_time = self._known_before(position)
+            self._low_time = self._high_time
+        elif self._high_time == INT64_MAX:
+            self._high_time = self._low_time
+
+    cdef int64_t _known_before(self, int64_t position) noexcept nogil:
+        """Return the time of the last entry with a known time up to a position, 0 without one."""
+        cdef int64_t number = self._block_of(position)
+        cdef int32_t index
+        while number >= self.blocks.first:
+            index = self._load(number) - 1
+            while index >= 0:
+                if self._block.words[2 * index + 1] <= position and (
+                    INT64_MIN < self._block.words[2 * index] < INT64_MAX
+                ):
+                    return self._block.words[2 * index]
+                index -= 1
+            number -= 1
+        return 0
+
+    cdef void _seek_entries(self, int64_t position) noexcept nogil:
         """Find the entries around a position."""
         cdef int64_t number = self._block_of(position), following
         cdef int32_t low = 0, high, middle
@@ -315,6 +341,11 @@ cdef class TimeCursor:
         """Return the time at which a frame was recorded, epoch ns, linear between entries."""
         return self.time_at(position)
 
+    def knows(self, int64_t position) -> bool:
+        """Whether the time of a position is known, at least between those of two entries."""
+        self.time_at(position)
+        return not self._is_unknown
+
     def find_position(self, int64_t time_ns) -> int:
         """The largest known position with nothing before it that was recorded then or later."""
         return self._position_at(time_ns)
@@ -328,6 +359,8 @@ cdef class TimeCursor:
     def fill_times(self, const int64_t[::1] positions not None, int64_t[::1] out not None) -> None:
         """Times of many positions, int64 to int64; fast for runs that ascend. Without the GIL.
 
+        Where times are not known, they are 0.
+
         Raises:
             ValueError: ``out`` is too short.
         """
@@ -337,17 +370,37 @@ cdef class TimeCursor:
         with nogil:
             for index in range(count):
                 out[index] = self.time_at(positions[index])
+                if self._is_unknown:
+                    out[index] = 0
 
     def ends(self) -> tuple[int, int, int, int] | None:
-        """Time and position of the first and the last entry in valid blocks; None without any."""
-        if self._valid_at_or_after(self.blocks.first, self.blocks.limit) < 0:
+        """Time and position of the first and the last entry with known times; None without any.
+
+        Where times are not known from the last entry on, its position is 2^63 - 1.
+        """
+        first = self._end(1)
+        last = self._end(-1)
+        if first is None or last is None:
             return None
-        first = self._block.words[0], self._block.words[1]
         self._valid_before(self.blocks.limit)
-        return *first, self._block.words[2 * self._count - 2], self._last_position()
+        is_open = self._block.words[2 * self._count - 2] == INT64_MIN
+        return *first, last[0], INT64_MAX if is_open else last[1]
+
+    def _end(self, int64_t step) -> tuple[int, int] | None:
+        """The first or last entry that has a known time."""
+        cdef int64_t number = self.blocks.first if step > 0 else self.blocks.limit - 1
+        cdef int32_t index, each, count
+        while self.blocks.first <= number < self.blocks.limit:
+            count = self._load(number)
+            for each in range(count):
+                index = each if step > 0 else count - 1 - each
+                if INT64_MIN < self._block.words[2 * index] < INT64_MAX:
+                    return self._block.words[2 * index], self._block.words[2 * index + 1]
+            number += step
+        return None
 
     def count(self) -> int:
-        """Return the number of entries, exact as long as no block is damaged."""
+        """Return the most entries that there may be: the last block of a segment may have room."""
         number = self._valid_before(self.blocks.limit)
         if number < 0:
             return 0

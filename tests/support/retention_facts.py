@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from array import array
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.segment import segment_file_name
 from aerolog.archive.retention.clock import ClockReading
 from aerolog.archive.retention.facts import (
-    DescriptorTimeline,
     Facts,
     RecordingFacts,
     sorted_bases,
 )
+from aerolog.archive.time_index.index_file import write_index
+from aerolog.archive.time_index.layout import IndexHeader
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.time_units import NS_PER_MS
 
@@ -50,6 +53,34 @@ class SteadyTimeline:
         return self.start + part // (self.end_ns - self.start_ns) // 32 * 32
 
 
+@dataclass(frozen=True, slots=True)
+class EndTimeline:
+    """All of a recording is as young as its end.
+
+    Attributes:
+        start_position: the recording's start position.
+        end_position: the recording's end position.
+        start_ms: when it began.
+        stop_ms: when it ended, None while it is active.
+    """
+
+    start_position: int
+    end_position: int
+    start_ms: int
+    stop_ms: int | None
+
+    def position_at(self, time_ns: int) -> int:
+        """Return the end when the recording ended before ``time_ns``, otherwise the start."""
+        if self.stop_ms is not None and (self.stop_ms + 1) * NS_PER_MS <= time_ns:
+            return self.end_position
+        return self.start_position
+
+    def time_at(self, position: int) -> int:
+        """Return the end's time; the start's for the first position and while it is active."""
+        last = self.start_ms if self.stop_ms is None else self.stop_ms
+        return (self.start_ms if position <= self.start_position else last) * NS_PER_MS
+
+
 def recording(
     recording_id: int = 0,
     *,
@@ -67,7 +98,7 @@ def recording(
     first = start - start % SEGMENT
     bases = [base for base in range(first, max(end, first + 1), SEGMENT) if base not in missing]
     stop_ms = None if active else end_ms
-    timeline: Any = DescriptorTimeline(start, end, start_ms, stop_ms)
+    timeline: Any = EndTimeline(start, end, start_ms, stop_ms)
     if steady:
         timeline = SteadyTimeline(start, end, start_ms, end_ms)
     return RecordingFacts(
@@ -104,6 +135,7 @@ def write_recording(
     age_ms: int = 10 * DAY_MS,
     stopped: bool = True,
     checksum: Any = None,
+    with_times: bool = True,
 ) -> int:
     """Add a recording to a folder of any file system: its catalog entry, and files of its length.
 
@@ -125,4 +157,11 @@ def write_recording(
         with files.open_data_file(name, writable=True, create=True) as file:
             file.set_length(SEGMENT)
             file.write_at(bytes(builder.data[base : base + 64]), 0)
+    start_ns, end_ns = (NOW_MS - age_ms) * NS_PER_MS, (NOW_MS - age_ms + 1001) * NS_PER_MS
+    header = IndexHeader.of(descriptor.with_changes(recording_id=recording_id))
+    times, positions = array("q", (start_ns, end_ns)), array("q", (0, builder.position))
+    if not stopped:
+        times, positions = times[:1], positions[:1]
+    if with_times:
+        write_index(folder, header, times, positions, files)
     return recording_id

@@ -189,7 +189,7 @@ class ChannelReplay(PaceControl, Resource):
             recorded, live = self._recorded(part)
             index = self._times(part, begin)
             if time_ns is None:
-                time_ns = index.time_at(begin)
+                time_ns = index.estimate_at(begin)
             for times, positions in index.entry_blocks():
                 for entry_ns, position in zip(times, positions, strict=True):
                     if position > released:

@@ -205,7 +205,7 @@ def _end_of_all(recordings: RecordingList) -> Steps[int]:
 
 
 def _end_in_folder(recording: Recording, index: TimeIndex, clock: Clock) -> int:
-    return clock.now_epoch_ns() if recording.is_live else index.time_at(recording.end_position)
+    return clock.now_epoch_ns() if recording.is_live else index.estimate_at(recording.end_position)
 
 
 def _of_folder(

@@ -63,8 +63,9 @@ def find_end(
         return conversation.clock.now_epoch_ns()
     try:
         return (yield from time_queries.find_time(conversation, descriptor.recording_id, recorded))
-    except TimeIndexUnavailableError:
-        return descriptor_index(descriptor, recorded).time_at(recorded)
+    except (TimeIndexUnavailableError, ArchiveError):
+        # The archive keeps no index, or none that knows when this part was recorded.
+        return descriptor_index(descriptor, recorded).estimate_at(recorded)
 
 
 def find_range(conversation: Conversation, recording_id: int, wanted: Wanted) -> Steps[TimedRange]:

@@ -78,8 +78,8 @@ def _choose(messages: MergeInput, part: TimedRange, index: TimeIndex) -> None:
 
 def _floor(index: TimeIndex, position: int) -> int:
     """A time before which nothing was recorded from a position on."""
-    floor_ns = index.time_at(position)
-    if index.clock_steps_back or index.time_at(index.start_position) > index.first_time_ns:
+    floor_ns = index.estimate_at(position)
+    if index.clock_steps_back or index.estimate_at(index.start_position) > index.first_time_ns:
         return LEAST
     return floor_ns
 
@@ -287,7 +287,7 @@ class ArchiveSource(ReplaySource):
             session_id=descriptor.session_id,
             stream_id=descriptor.stream_id,
             times=times.index.cursor(),
-            floor_ns=times.index.time_at(part.start_position),
+            floor_ns=times.index.estimate_at(part.start_position),
             start=part.start_position,
             end=end,
         )

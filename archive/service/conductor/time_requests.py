@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.format.layout import MAX_I64
 from aerolog.archive.protocol.enums import NULL_POSITION
-from aerolog.archive.time_index.index import TimeIndex
+from aerolog.archive.time_index.index import SOURCE_DESCRIPTOR, TimeIndex
 from aerolog.archive.time_index.time_query import (
     END_POSITION_AT,
     NO_PAGE,
@@ -81,6 +81,12 @@ def _answer(question: Question, index: TimeIndex) -> tuple[int, str]:
     if question.what == END_POSITION_AT:
         return index.end_position_at(values["time-ns"]), PREFIX
     if question.what == TIME_AT:
+        if index.source == SOURCE_DESCRIPTOR and index.start_position < index.end_position:
+            raise ArchiveError(
+                ArchiveErrorCode.GENERIC,
+                f"recording {index.recording_id} has no time index: when a position of it was"
+                " recorded is not known",
+            )
         return index.time_at(values["position"]), PREFIX
     page = index.page(
         values.get("page", NO_PAGE),

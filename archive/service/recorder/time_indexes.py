@@ -18,8 +18,10 @@ from aerolog.archive.time_index.index_file import (
     remove_index,
     remove_orphans,
     resume_notes,
+    seal_index,
 )
 from aerolog.archive.time_index.layout import SOURCE_CLOCK
+from aerolog.archive.time_index.moved_segments import join_indexes
 from aerolog.archive.time_index.notes import TIME_OF_CLOCK
 
 if TYPE_CHECKING:
@@ -129,6 +131,33 @@ class Times(NotesAgent):
         self._try(
             descriptor.recording_id,
             lambda: forget_before(self._folder, descriptor, self._files),
+        )
+
+    def joined(
+        self, source: RecordingDescriptor, target: RecordingDescriptor, notes: TimeNotes | None
+    ) -> None:
+        """Write the index of a recording that is about to get all segments of another.
+
+        Args:
+            source: the recording whose segments are about to move.
+            target: the recording that gets them.
+            notes: those of the target, None when it has none.
+        """
+        if notes is not None and not notes.hold():
+            notes = None
+        try:
+            self._try(
+                target.recording_id,
+                lambda: join_indexes(self._folder, source, target, notes, self._files),
+            )
+        finally:
+            if notes is not None:
+                notes.release()
+
+    def recovered(self, descriptor: RecordingDescriptor) -> None:
+        """Complete the index of a recording whose end was found at the archive's start."""
+        self._try(
+            descriptor.recording_id, lambda: seal_index(self._folder, descriptor, self._files)
         )
 
     def removed(self, recording_id: int) -> None:

@@ -2,7 +2,8 @@
 
 Each file gets its new name in addition to the old one before the catalog changes, and loses the old
 one after it. At no moment does a recording in the catalog lack a file. A crash leaves at most
-second names that no recording needs.
+second names that no recording needs. The times of the segments come to the target's index before
+anything else: there they are ignored until the catalog says that the segments are its own.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from aerolog.archive.service.storage.stored_segments import FoundNames, SegmentN
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aerolog.archive import protocol as ap
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.service.conductor.control_session import ControlSession
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.storage.segment_deletion import Deletions
+    from aerolog.archive.time_index.notes import TimeNotes
 
 # Fields that must be equal in both recordings, in the order in which the reference compares them.
 _MUST_AGREE: Final = (
@@ -41,11 +45,18 @@ class SegmentMigration:
     Args:
         context: the objects that all parts of the archive use.
         deletions: the active deletions.
+        notes_of: returns the notes of a recording that goes on, None when it has none.
     """
 
-    def __init__(self, context: ArchiveContext, deletions: Deletions) -> None:
+    def __init__(
+        self,
+        context: ArchiveContext,
+        deletions: Deletions,
+        notes_of: Callable[[int], TimeNotes | None],
+    ) -> None:
         self._context = context
         self._deletions = deletions
+        self._notes_of = notes_of
 
     def migrate(self, control: ControlSession, request: ap.MigrateSegmentsRequest) -> None:
         """Move all of one recording to the front or the end of another.
@@ -62,6 +73,8 @@ class SegmentMigration:
             self._deletions.check_none(descriptor.recording_id)
         moves, left_over = self._moves(source, target)
         if moves:
+            notes = self._notes_of(target.recording_id)
+            self._context.times.joined(source, target, notes)
             self._give_names(moves)
         if join == source.stop_position:
             catalog.update_start_position(target.recording_id, source.start_position)
@@ -69,6 +82,8 @@ class SegmentMigration:
             catalog.update_stop_position(target.recording_id, source.stop_position)
         catalog.update_stop_position(source.recording_id, source.start_position)
         self._drop_names(moves)
+        if moves:
+            self._context.times.removed(source.recording_id)
         self._answer(control, request, source.recording_id, len(moves), left_over)
 
     def _answer(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from aerolog.archive.service.recorder.recordings import Recordings
     from aerolog.archive.service.replayer.replays import Replays
     from aerolog.archive.service.storage.segment_deletion import Deletions
+    from aerolog.archive.time_index.notes import TimeNotes
 
 
 class Storage:
@@ -61,7 +62,7 @@ class Storage:
         self._recordings = recordings
         self._replays = replays
         self._deletions = deletions
-        self._moving = SegmentMigration(context, deletions)
+        self._moving = SegmentMigration(context, deletions, self._notes_of)
 
     def handlers(self) -> dict[type[ap.Message], Callable[[ControlSession, Any], int | None]]:
         """Return the handlers of these requests by message class."""
@@ -126,6 +127,10 @@ class Storage:
             self._delete(control, request, self._names_from(descriptor, position))
         else:
             self._deletions.start_found(control, request.correlation_id, scan, recording_id)
+
+    def _notes_of(self, recording_id: int) -> TimeNotes | None:
+        session = self._recordings.sessions.get(recording_id)
+        return None if session is None else session.writer.notes
 
     def _scan(self, recording_id: int) -> NameScan:
         """Start a search for all files of a recording."""

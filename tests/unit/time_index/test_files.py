@@ -319,6 +319,7 @@ def test_native_offsets_are_those_of_the_tables() -> None:
         "prior_max_ns": -(2**63),
         "min_ns": 40,
         "max_ns": 60,
+        "sample": 0,
     }
     for field in TRAILER:
         if field.name != "checksum":
