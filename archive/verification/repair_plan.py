@@ -1,9 +1,9 @@
-"""Plans for the repair of a recording that is not sound, made from the findings alone.
+"""Plans for the repair of a recording that is not sound.
 
-Nothing is changed here. A plan prefers steps that destroy nothing: it gives a file its name back,
-or accepts a changed file as it is. Data that cannot be read is cut off at the start or end of the
-recording. In the middle it cannot be cut off; then the recording is marked INVALID, which can be
-undone.
+Nothing is changed here. A plan drops nothing that can be read: it gives a file its name back, or
+accepts a changed file as it is. What cannot be read becomes padding, in place or in a copy, or is
+cut off where nothing readable lies on that side of it. Or the recording is marked INVALID, which
+can be undone.
 """
 
 from __future__ import annotations
@@ -13,17 +13,26 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.format.segment import segment_file_name
-from aerolog.archive.verification.closed_spans import closed_spans
+from aerolog.archive.verification.damage_survey import Survey, survey
 from aerolog.archive.verification.findings import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from aerolog.archive.format.descriptor import RecordingDescriptor
-    from aerolog.archive.verification.closed_spans import Span
+    from aerolog.archive.format.archive_folder import Recording
+    from aerolog.archive.format.checksum import Checksum
+    from aerolog.archive.format.recording_read import Gap
     from aerolog.archive.verification.findings import Finding
 
 DELETED_SUFFIX: Final = ".del"
+
+
+class RepairWay(StrEnum):
+    """What becomes of damage that is not at an end of the recording."""
+
+    PAD = "pad"  #: it becomes padding in its place; what was there is kept in files beside it
+    COPY = "copy"  #: a new recording gets all that can be read; the damaged one becomes INVALID
+    MARK = "mark"  #: the recording becomes INVALID, and its files stay as they are
 
 
 class StepKind(StrEnum):
@@ -31,6 +40,8 @@ class StepKind(StrEnum):
 
     RESTORE = "restore"  #: a segment that is about to be deleted gets its name back
     ACCEPT = "accept"  #: a segment that has changed is taken as it is
+    PAD = "pad"  #: damage becomes padding, over which every reader goes on
+    COPY = "copy"  #: a new recording gets what can be read of this one
     TRUNCATE = "truncate"  #: the recording ends behind its last sound frame
     CUT_HEAD = "cut-head"  #: the recording begins with its first sound segment
     INVALIDATE = "invalidate"  #: nobody replays the recording any more
@@ -50,6 +61,7 @@ class RepairStep:
         position: the new end or start, or the segment's base; -1 for a step without one.
         lost: recorded bytes that cannot be replayed after the step.
         text: a line that describes the step.
+        until: where the damage ends that becomes padding; -1 for other steps.
     """
 
     recording_id: int
@@ -57,6 +69,7 @@ class RepairStep:
     position: int
     lost: int
     text: str
+    until: int = -1
 
     def row(self) -> dict[str, Any]:
         """The step as JSON."""
@@ -78,35 +91,41 @@ class RepairPlan:
         readable: ranges of positions whose frames are sound before the repair.
         steps: the steps of the repair, in order.
         unhelped: findings that no step remedies, a line each.
+        choices: what each way of repair loses, a line each; empty where there is no choice.
     """
 
     recording_id: int
     readable: tuple[tuple[int, int], ...]
     steps: tuple[RepairStep, ...]
     unhelped: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
 
 
 def plan_repair(
-    descriptor: RecordingDescriptor,
-    end_position: int,
+    recording: Recording,
     findings: Iterable[Finding],
     names: Iterable[str],
+    *,
+    way: RepairWay = RepairWay.PAD,
+    checksum: Checksum | None = None,
 ) -> RepairPlan:
     """Plan the repair of a recording.
 
     Args:
-        descriptor: the descriptor of the recording.
-        end_position: the position up to which is recorded.
+        recording: the recording.
         findings: all findings of a verification.
         names: the names of the files in the archive's folder.
+        way: what becomes of damage that is not at an end.
+        checksum: the checksum that all frames have; None detects whether they have one.
     """
-    recording_id = descriptor.recording_id
+    recording_id = recording.recording_id
     by_base = {f.base: f for f in findings if f.is_damage or f.kind == Kind.UNREADABLE}
     by_base.pop(-1, None)
     present = set(names)
     steps: list[RepairStep] = []
     unhelped = [f.text for f in by_base.values() if f.kind == Kind.UNREADABLE]
-    bad: dict[int, Finding] = {}
+    restored: set[int] = set()
+    bad = False
     for base, finding in sorted(by_base.items()):
         name = segment_file_name(recording_id, base)
         if finding.kind == Kind.CHANGED:
@@ -115,85 +134,126 @@ def plan_repair(
         elif finding.kind == Kind.MISSING and name + DELETED_SUFFIX in present:
             text = f"give {name}{DELETED_SUFFIX} its name back, {name}"
             steps.append(RepairStep(recording_id, StepKind.RESTORE, base, 0, text))
+            restored.add(base)
         elif finding.kind != Kind.UNREADABLE:
-            bad[base] = finding
-    spans = list(closed_spans(descriptor, end_position))
-    if bad and not unhelped:
-        steps.append(_cut(descriptor, end_position, spans, bad))
-    broken = {base: f for base, f in by_base.items() if f.kind != Kind.CHANGED}
-    return RepairPlan(
-        recording_id, readable(spans, broken, end_position), tuple(steps), tuple(unhelped)
+            bad = True
+    start, end = recording.start_position, recording.end_position
+    if unhelped:
+        return RepairPlan(recording_id, (), tuple(steps), tuple(unhelped))
+    found = survey(recording, list(by_base.values()), checksum)
+    choices: tuple[str, ...] = ()
+    if bad:
+        gaps = [gap for gap in found.gaps if _base(recording, gap) not in restored]
+        steps += _steps(recording, gaps, found, way)
+        choices = _choices(recording, found)
+    return RepairPlan(recording_id, found.readable(start, end), tuple(steps), (), choices)
+
+
+def _base(recording: Recording, gap: Gap) -> int:
+    return recording.descriptor.segment_base(gap.from_position)
+
+
+def _steps(
+    recording: Recording, gaps: Sequence[Gap], found: Survey, way: RepairWay
+) -> list[RepairStep]:
+    """The steps that leave the recording sound, without loss of anything that can be read."""
+    recording_id, start = recording.recording_id, recording.start_position
+    end, lost = recording.end_position, sum(g.until_position - g.from_position for g in gaps)
+    if not gaps:
+        return []
+    if way == RepairWay.MARK:
+        return [
+            RepairStep(
+                recording_id,
+                StepKind.INVALIDATE,
+                -1,
+                lost,
+                f"mark recording {recording_id} INVALID, with all its files"
+                " (archive-tool mark-valid takes it back)",
+            )
+        ]
+    if way == RepairWay.COPY:
+        return [
+            RepairStep(
+                recording_id,
+                StepKind.COPY,
+                start,
+                lost,
+                f"copy the {found.messages} messages that can be read of recording {recording_id}"
+                " to a new recording, and mark this one INVALID, with all its files",
+            )
+        ]
+    steps, tail = [], gaps[-1]
+    head_base = recording.descriptor.segment_base(min(gaps[0].until_position, end))
+    if gaps[0].from_position == start and start < head_base and gaps[0].until_position < end:
+        steps.append(_cut_head(recording, head_base))
+        if head_base < gaps[0].until_position:
+            steps.append(_pad(recording_id, head_base, gaps[0].until_position))
+        gaps = gaps[1:]
+    for gap in gaps:
+        if gap is tail and gap.until_position >= end:
+            steps.append(_truncate(recording, gap.from_position))
+        else:
+            steps.append(_pad(recording_id, gap.from_position, gap.until_position))
+    return steps
+
+
+def _pad(recording_id: int, position: int, until: int) -> RepairStep:
+    return RepairStep(
+        recording_id,
+        StepKind.PAD,
+        position,
+        until - position,
+        f"make padding of positions {position} to {until}, {until - position} bytes that are"
+        " damaged; what is there now is kept in files that end in .damaged",
+        until,
     )
 
 
-def readable(
-    spans: Sequence[Span], bad: dict[int, Finding], end_position: int
-) -> tuple[tuple[int, int], ...]:
-    """Return the ranges of sound positions; of a damaged segment those before the damage.
-
-    Args:
-        spans: the closed segments.
-        bad: the findings by base position.
-        end_position: the position up to which the open segment can be read.
-    """
-    found: list[tuple[int, int]] = []
-
-    def add(start: int, end: int) -> None:
-        if start >= end:
-            return
-        if found and found[-1][1] == start:
-            found[-1] = (found[-1][0], end)
-        else:
-            found.append((start, end))
-
-    for span in spans:
-        finding = bad.get(span.base)
-        add(span.base + span.start, span.end if finding is None else finding.position)
-    if spans:
-        add(spans[-1].end, end_position)
-    return tuple(found)
-
-
-def _cut(
-    descriptor: RecordingDescriptor,
-    end_position: int,
-    spans: Sequence[Span],
-    bad: dict[int, Finding],
-) -> RepairStep:
-    """Return the cut that leaves the recording sound, None when no cut does."""
-    recording_id = descriptor.recording_id
-    bases = [span.base for span in spans]
-    first, last = min(bad), max(bad)
-    start = descriptor.start_position
-    behind = [base for base in bases if base > last]
-    has_open = descriptor.is_active and bool(bases) and end_position > spans[-1].end
-    if all(base in bad for base in bases if base >= first) and not has_open:
-        position = bad[first].position
-        return RepairStep(
-            recording_id,
-            StepKind.TRUNCATE,
-            position,
-            end_position - position,
-            f"end recording {recording_id} behind its last sound frame, at position {position}"
-            f" (now {end_position}): {end_position - position} bytes are lost",
-        )
-    new_start = behind[0] if behind else spans[-1].end
-    if all(base in bad for base in bases if base <= last):
-        return RepairStep(
-            recording_id,
-            StepKind.CUT_HEAD,
-            new_start,
-            new_start - start,
-            f"begin recording {recording_id} with its first sound segment, at position {new_start}"
-            f" (now {start}): {new_start - start} bytes are lost",
-        )
-    lost = end_position - start - sum(b - a for a, b in readable(spans, bad, end_position))
+def _truncate(recording: Recording, position: int) -> RepairStep:
+    recording_id, end = recording.recording_id, recording.end_position
     return RepairStep(
         recording_id,
-        StepKind.INVALIDATE,
-        -1,
-        lost,
-        f"mark recording {recording_id} INVALID: it is damaged in its middle, and nothing sound is"
-        " cut off (aerolog export --skip-damage copies what is readable; archive-tool mark-valid"
-        " takes it back)",
+        StepKind.TRUNCATE,
+        position,
+        end - position,
+        f"end recording {recording_id} behind its last sound frame, at position {position}"
+        f" (now {end}): nothing of the {end - position} bytes behind it can be read",
+    )
+
+
+def _cut_head(recording: Recording, position: int) -> RepairStep:
+    recording_id, start = recording.recording_id, recording.start_position
+    return RepairStep(
+        recording_id,
+        StepKind.CUT_HEAD,
+        position,
+        position - start,
+        f"begin recording {recording_id} at position {position} (now {start}): nothing of the"
+        f" {position - start} bytes before it can be read",
+    )
+
+
+def _choices(recording: Recording, found: Survey) -> tuple[str, ...]:
+    """What each way loses, in messages and bytes."""
+    size = recording.end_position - recording.start_position
+    gone = sum(gap.until_position - gap.from_position for gap in found.gaps)
+    doubt = (
+        f" but for {found.doubtful} frames with a wrong checksum, which become padding"
+        if found.doubtful
+        else ""
+    )
+    return (
+        (
+            f"--by pad: {found.messages} messages can be read now and afterwards{doubt};"
+            f" {gone} bytes become padding or are cut off"
+        ),
+        (
+            f"--by copy: {found.messages} messages can be read now and in the new recording{doubt};"
+            f" it takes {size} bytes, and the damaged recording stays INVALID"
+        ),
+        (
+            f"--by mark: no byte changes, and none of the {found.messages} messages can be read"
+            " until archive-tool mark-valid takes it back"
+        ),
     )

@@ -10,7 +10,13 @@ from aerolog.archive.format.mark_file import running_archive
 from aerolog.archive.verification.closed_spans import closed_spans
 from aerolog.archive.verification.findings import Finding, Kind, remedy_of
 from aerolog.archive.verification.recording_verification import verify_opened
-from aerolog.archive.verification.repair_plan import BY_REQUEST, RepairPlan, StepKind, plan_repair
+from aerolog.archive.verification.repair_plan import (
+    BY_REQUEST,
+    RepairPlan,
+    RepairWay,
+    StepKind,
+    plan_repair,
+)
 from aerolog.archive.verification.repairs import FolderRepairs, RepairRefusedError, RequestedRepairs
 from aerolog.tools.connection.archive_folder import (
     archive_or_folder,
@@ -78,6 +84,7 @@ class Verified:
         }
         if self.plan is not None:
             row["readable"] = [list(part) for part in self.plan.readable]
+            row["choices"] = list(self.plan.choices)
             row["steps"] = [step.row() for step in self.plan.steps]
         return row
 
@@ -92,6 +99,7 @@ class VerifyChoice:
         checksum: name of the one that all frames have, None to find out.
         note: keep what is found.
         quiet: show no progress.
+        way: what a repair makes of damage.
     """
 
     archive_dir: str
@@ -99,6 +107,7 @@ class VerifyChoice:
     checksum: str | None = None
     note: bool = False
     quiet: bool = False
+    way: RepairWay = RepairWay.PAD
 
 
 def verify(choice: VerifyChoice) -> list[Verified]:
@@ -156,8 +165,13 @@ def _verified(recording: Recording, choice: VerifyChoice, names: list[str]) -> V
         )
     found = Verified(recording.recording_id, len(spans), size, findings)
     if not found.is_sound:
-        end = recording.end_position
-        found.plan = plan_repair(recording.descriptor, end, findings, names)
+        found.plan = plan_repair(
+            recording,
+            findings,
+            names,
+            way=choice.way,
+            checksum=checksum_for(choice.checksum),
+        )
     return found
 
 
@@ -188,7 +202,7 @@ def check_possible(archive_dir: str, steps: Sequence[RepairStep]) -> None:
 
 def left_after(recording_ids: Sequence[int], done: Sequence[RepairStep]) -> tuple[int, ...]:
     """Those of some recordings that are still VALID behind a repair."""
-    gone = {step.recording_id for step in done if step.kind == StepKind.INVALIDATE}
+    gone = {step.recording_id for step in done if step.kind in {StepKind.INVALIDATE, StepKind.COPY}}
     return tuple(one for one in recording_ids if one not in gone)
 
 

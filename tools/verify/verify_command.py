@@ -19,12 +19,19 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
+_WAYS = ("pad", "copy", "mark")
 _CHECKSUMS = ("CRC-32", "CRC-32C")
 
 
 def _checksum(name: str | None) -> str | None:
     if name is not None and name not in _CHECKSUMS:
         raise typer.BadParameter(f"--checksum takes {' or '.join(_CHECKSUMS)}, not {name!r}")
+    return name
+
+
+def _way(name: str) -> str:
+    if name not in _WAYS:
+        raise typer.BadParameter(f"--by takes {', '.join(_WAYS)}, not {name!r}")
     return name
 
 
@@ -63,6 +70,17 @@ def verify(
         bool, typer.Option("--repair-plan", help="Say what can be saved, and change nothing.")
     ] = False,
     repair: Annotated[bool, typer.Option("--repair", help="Do what the plan says.")] = False,
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by",
+            metavar="WAY",
+            help="What a repair makes of damage: pad (padding in its place, what was there is kept"
+            " in files beside it), copy (a new recording gets what can be read) or mark (the"
+            " recording becomes INVALID and its files stay).",
+            callback=_way,
+        ),
+    ] = "pad",
     yes: YesOption = False,
     as_json: JsonOption = False,
     archive: ArchiveOptions,
@@ -80,7 +98,12 @@ def verify(
         raise typer.BadParameter("--repair goes with neither --repair-plan nor --note")
     check_can_ask(yes=yes, dry_run=not repair, what="--repair", preview="or --repair-plan")
     choice = verification.VerifyChoice(
-        archive_dir, tuple(recording_ids or ()), checksum, note=note, quiet=as_json
+        archive_dir,
+        tuple(recording_ids or ()),
+        checksum,
+        note=note,
+        quiet=as_json,
+        way=verification.RepairWay(by),
     )
     if note and running_archive(archive_dir) is not None:
         raise AerologError(
@@ -146,6 +169,7 @@ def _plan_lines(found: "Sequence[Verified]") -> list[str]:
             continue
         parts = ", ".join(f"{begin} to {end}" for begin, end in one.plan.readable) or "nothing"
         lines.append(f"recording {one.recording_id}: readable are positions {parts}")
+        lines += [f"  choice: {text}" for text in one.plan.choices]
         lines += [f"  repair: {step.text}" for step in one.plan.steps]
         lines += [f"  no repair: {text}" for text in one.plan.unhelped]
     return lines

@@ -24,7 +24,7 @@ from aerolog.archive.verification.layout import (
     health_path,
 )
 from aerolog.archive.verification.recording_verification import verify_opened
-from aerolog.archive.verification.repair_plan import RepairStep, StepKind, plan_repair
+from aerolog.archive.verification.repair_plan import RepairStep, RepairWay, StepKind, plan_repair
 from aerolog.archive.verification.repairs import FolderRepairs, RepairRefusedError
 from aerolog.testing.filesystem import FakeFileSystem
 from aerolog.testing.recordings import RecordingBuilder
@@ -59,14 +59,11 @@ def break_type(folder: Path, base: int, index: int = 3) -> None:
         file.write(b"\x09")
 
 
-def planned(folder: Path) -> RepairPlan:
+def planned(folder: Path, way: RepairWay = RepairWay.PAD) -> RepairPlan:
     with ArchiveFolder(folder) as archive:
         recording = archive.recording(0)
         return plan_repair(
-            recording.descriptor,
-            recording.end_position,
-            verify_recording(archive, 0),
-            FILES.list_dir(str(folder)),
+            recording, verify_recording(archive, 0), FILES.list_dir(str(folder)), way=way
         )
 
 
@@ -79,9 +76,9 @@ def repair(folder: Path) -> list[RepairStep]:
 
 
 def read_all(folder: Path) -> int:
-    """Messages of the recording, all of them sound."""
+    """Messages of the recordings, all of them sound."""
     with ArchiveFolder(folder) as archive:
-        return sum(1 for _ in archive.recording(0).messages())
+        return sum(1 for one in archive.recordings() for _ in one.messages())
 
 
 def test_a_sound_recording_needs_nothing(folder) -> None:
@@ -114,8 +111,8 @@ def test_a_stop_position_beyond_the_frames_is_taken_back(folder) -> None:
     assert read_all(folder) == 210
 
 
-def test_a_damaged_beginning_is_detached(folder) -> None:
-    break_type(folder, 0)
+def test_a_beginning_of_which_nothing_can_be_read_is_detached(folder) -> None:
+    break_type(folder, 0, index=0)
     (folder / f"0-{TERM}.rec").unlink()
     (step,) = repair(folder)
     assert (step.kind, step.position, step.lost) == (StepKind.CUT_HEAD, 2 * TERM, 2 * TERM)
@@ -124,18 +121,62 @@ def test_a_damaged_beginning_is_detached(folder) -> None:
     assert (folder / "0-0.rec.damaged").exists()
 
 
-def test_damage_in_the_middle_costs_no_byte(folder) -> None:
+def test_what_can_be_read_before_damage_at_the_beginning_stays(folder) -> None:
+    break_type(folder, 0)
+    (folder / f"0-{TERM}.rec").unlink()
+    (step,) = repair(folder)
+    assert (step.kind, step.position, step.until) == (StepKind.PAD, 3 * FRAME, 2 * TERM)
+    assert verify_recording(folder, 0) == []
+    assert read_all(folder) == 3 + 62 + 24
+
+
+def test_damage_in_the_middle_becomes_padding_and_is_kept(folder) -> None:
+    path = folder / f"0-{TERM}.rec"
     break_type(folder, TERM)
+    damaged = path.read_bytes()
     plan = planned(folder)
     assert plan.readable == ((0, TERM + 3 * FRAME), (2 * TERM, 3 * TERM + 24 * FRAME))
-    before = {name: (folder / name).read_bytes() for name in FILES.list_dir(str(folder))
-              if name.endswith(".rec")}  # fmt: skip
+    assert ["151 messages" in line for line in plan.choices] == [True] * 3
     (step,) = repair(folder)
-    assert step.kind == StepKind.INVALIDATE
-    assert step.lost == 59 * FRAME + 64
+    assert (step.kind, step.position, step.until) == (StepKind.PAD, TERM + 3 * FRAME, 2 * TERM)
+    assert verify_recording(folder, 0) == []
+    assert read_all(folder) == 62 + 3 + 62 + 24
+    kept = (folder / f"0-{TERM}.rec.damaged").read_bytes()
+    assert kept[3 * FRAME :] == damaged[3 * FRAME : len(kept)]
+    assert not any(damaged[len(kept) :])
+
+
+@pytest.mark.parametrize("way", [RepairWay.COPY, RepairWay.MARK])
+def test_other_ways_change_no_byte_of_the_damaged_recording(folder, way) -> None:
+    break_type(folder, TERM)
+    before = {path.name: path.read_bytes() for path in folder.glob("0-*.rec")}
+    (step,) = planned(folder, way).steps
+    with FolderRepairs.borrow(folder, FILES) as repairs:
+        repairs.apply(step)
+    assert {path.name: path.read_bytes() for path in folder.glob("0-*.rec")} == before
     with ArchiveFolder(folder) as archive:
-        assert archive.recordings() == []
-    assert all((folder / name).read_bytes() == data for name, data in before.items())
+        found = [one.recording_id for one in archive.recordings()]
+    assert found == ([1] if way == RepairWay.COPY else [])
+    if way == RepairWay.COPY:
+        assert verify_recording(folder, 1) == []
+        assert read_all(folder) == 62 + 3 + 62 + 24
+
+
+def test_one_wrong_byte_costs_one_message(tmp_path) -> None:
+    builder = RecordingBuilder(checksum=checksum_for("CRC-32C"))
+    for number in range(210):
+        builder.add(bytes([number % 251 + 1]) * 1000)
+    builder.write(tmp_path)
+    for number in (5, 9):
+        with (tmp_path / "0-0.rec").open("r+b") as file:
+            file.seek(number * FRAME + 200)
+            file.write(b"!")
+    steps = repair(tmp_path)
+    assert [(one.kind, one.position, one.until) for one in steps] == [
+        (StepKind.PAD, number * FRAME, (number + 1) * FRAME) for number in (5, 9)
+    ]
+    assert verify_recording(tmp_path, 0) == []
+    assert read_all(tmp_path) == 208
 
 
 def test_a_segment_about_to_be_deleted_gets_its_name_back(folder) -> None:
@@ -308,7 +349,7 @@ def test_a_crash_at_any_operation_leaves_what_was_or_what_is_noted() -> None:
 DAMAGES = {
     StepKind.TRUNCATE: ((2 * TERM, b"\x09"), (3 * TERM, b"\x09")),
     StepKind.CUT_HEAD: ((0, b"\x09"),),
-    StepKind.INVALIDATE: ((TERM, b"\x09"),),
+    StepKind.PAD: ((TERM, b"\x09"),),
     StepKind.RESTORE: (),
 }
 
@@ -329,6 +370,10 @@ def test_a_repair_that_a_crash_cuts_short_is_gone_on_with(tmp_path, kind) -> Non
     if kind == StepKind.RESTORE:
         disk.rename(f"/a/0-{TERM}.rec", f"/a/0-{TERM}.rec.del")
     disk = CrashDisk.of(disk.state())
+    with ArchiveFolder("/a", disk) as archive:
+        readable = sum(1 for _ in archive.recording(0).messages(skip_damage=True))
+    if kind == StepKind.RESTORE:
+        readable = 200
     disk.watch(lambda: None)
     assert [step.kind for step in repaired(disk)] == [kind]
     assert disk.points
@@ -338,7 +383,7 @@ def test_a_repair_that_a_crash_cuts_short_is_gone_on_with(tmp_path, kind) -> Non
         with ArchiveFolder("/a", left) as archive:
             for recording in archive.recordings():
                 assert verify_opened(recording) == [], operation
-                assert kind != StepKind.INVALIDATE, operation
+                assert sum(1 for _ in recording.messages()) == readable, operation
 
 
 def repaired(disk: CrashDisk) -> list[RepairStep]:
@@ -346,12 +391,7 @@ def repaired(disk: CrashDisk) -> list[RepairStep]:
     steps: list[RepairStep] = []
     with ArchiveFolder("/a", disk) as archive:
         for recording in archive.recordings():
-            plan = plan_repair(
-                recording.descriptor,
-                recording.end_position,
-                verify_opened(recording),
-                disk.list_dir("/a"),
-            )
+            plan = plan_repair(recording, verify_opened(recording), disk.list_dir("/a"))
             steps += plan.steps
     with FolderRepairs.borrow("/a", disk) as repairs:
         for step in steps:
