@@ -72,6 +72,8 @@ SUITES = {
     "cluster": Suite(("tests/cluster",), LOCAL, 12, workers=2, needs=(*JDK, "maven")),
     "simulation": Suite(("tests/sim",), LOCAL, 8),
     "crash": Suite(("tests/crash",), LOCAL, 6),
+    # What deletes or rewrites, against a reader of its own: nothing else is lost.
+    "preservation": Suite(("tests/preservation",), LOCAL, 2, workers=2),
     # Spark, SQL servers and object stores, wherever their tests are.
     "spark": Suite(("tests",), "(spark or database)", 12, needs=(*JDK, "postgresql")),
     # Wheels of three Pythons and the site are processes of their own, waited for.
