@@ -242,7 +242,7 @@ cdef class TimeBlocks:
         return first, block.words[2 * block.count - 1]
 
     def gaps(self) -> list[tuple[int, int]]:
-        """Positions between which times are not known, the last one maybe without an end (2^63 - 1).
+        """Positions between which times are not known; the last may have no end, 2^63 - 1.
 
         The blocks are read only where there are such gaps.
         """

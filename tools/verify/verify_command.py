@@ -91,6 +91,7 @@ def verify(
     but by --note and --repair. An archive that runs does a repair by its own requests.
     """
     from aerolog.archive.format.mark_file import running_archive
+    from aerolog.archive.verification.repair_plan import RepairWay
     from aerolog.tools.terminal.confirmation import check_can_ask
     from aerolog.tools.verify import verification
 
@@ -103,7 +104,7 @@ def verify(
         checksum,
         note=note,
         quiet=as_json,
-        way=verification.RepairWay(by),
+        way=RepairWay(by),
     )
     if note and running_archive(archive_dir) is not None:
         raise AerologError(

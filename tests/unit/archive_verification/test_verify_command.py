@@ -71,8 +71,9 @@ def test_what_is_wrong_is_told_with_a_remedy_and_nothing_is_changed(folder, capf
     assert run(folder, 1, 2, "--repair-plan") == 1
     out = capfd.readouterr().out
     assert "recording 1: readable are positions 0 to 66592, 131072 to 211392" in out
-    assert "  repair: mark recording 1 INVALID" in out
-    assert "  repair: begin recording 2 with its first sound segment, at position 65536" in out
+    assert "  choice: --by mark: no byte changes, and none of the 139 messages can be read" in out
+    assert "  repair: make padding of positions 66592 to 131072, 64480 bytes" in out
+    assert "  repair: begin recording 2 at position 65536 (now 0)" in out
     assert content(folder) == before
     assert run(folder, 0) == 0
 
@@ -113,7 +114,9 @@ def test_a_repair_is_done_when_it_is_told_to(folder, capfd, monkeypatch) -> None
 
 def test_an_invalidated_recording_is_verified_no_more(folder, capfd) -> None:
     break_type(folder, "1-65536.rec")
-    assert run(folder, 1, "--repair", "--yes") == 0
+    assert run(folder, 1, "--repair", "--yes", "--by", "other") == 2
+    assert "--by takes pad, copy, mark" in capfd.readouterr().err
+    assert run(folder, 1, "--repair", "--yes", "--by", "mark") == 0
     assert "done: mark recording 1 INVALID" in capfd.readouterr().out
     assert run(folder) == 0
     assert capfd.readouterr().out.startswith("2 recording(s), 8 closed")

@@ -263,12 +263,8 @@ def test_everything_that_a_repair_plan_calls_readable_is_read(folder: Path) -> N
     break_frame(folder, next(each for each in everything if each > SEGMENT + 70_000))
     with ArchiveFolder(folder) as archive:
         recording = archive.recording(0)
-        plan = plan_repair(
-            recording.descriptor,
-            recording.end_position,
-            verify_recording(archive, 0),
-            [path.name for path in folder.iterdir()],
-        )
+        names = [path.name for path in folder.iterdir()]
+        plan = plan_repair(recording, verify_recording(archive, 0), names)
     rows, gaps = read_behind_damage(folder)
     assert len(gaps) == 2
     promised = [
