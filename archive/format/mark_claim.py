@@ -56,17 +56,22 @@ def borrowed_folder(
             f"an archive runs in {archive_dir}, process {mark.header.pid}: ask it, or stop it first"
         )
     at, pid_at = mark.offset_of("activity_timestamp"), mark.offset_of("pid")
+    started_at = mark.offset_of("start_timestamp")
     before, pid, started = mark.activity_timestamp, mark.header.pid, mark.header.start_timestamp
-    if not mark.mapped.compare_and_set_i64(at, before, clock.now_epoch_ms()):
+    now_ms = clock.now_epoch_ms()
+    if not mark.mapped.compare_and_set_i64(at, before, now_ms):
         raise ActiveArchiveError(f"an archive starts in {archive_dir}: ask it")
+    # The start time is that of the process whose id stands beside it, for whoever compares both.
     mark.mapped.store_i64(pid_at, os.getpid())
-    mark.hold(files, os.getpid(), started)
+    mark.mapped.store_i64(started_at, now_ms)
+    mark.hold(files, os.getpid(), now_ms)
     try:
         yield mark.beat
     finally:
         # After ten seconds without a sign of life the folder may be an archive's.
         if mark.is_owned:
             mark.mapped.store_i64(pid_at, pid)
+            mark.mapped.store_i64(started_at, started)
             mark.mapped.store_i64(at, before)
             mark.mapped.flush()
 

@@ -14,6 +14,7 @@ from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.format.mark_claim import borrowed_folder
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.retention.archive_access import RefusedError, StoppedArchive
+from aerolog.archive.retention.clock import read_clock
 from aerolog.archive.retention.facts import Need
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import STEP_BEGIN, Journal
@@ -21,7 +22,7 @@ from aerolog.archive.retention.policy_file import parse_policies
 from aerolog.archive.retention.run import Known, Retention
 from aerolog.archive.retention.steps import PlanRun
 from aerolog.testing import FakeFileSystem
-from aerolog.transport.concurrent.clock import ManualClock
+from aerolog.transport.concurrent.clock import ManualClock, SystemClock
 from aerolog.transport.errors import ActiveArchiveError
 
 FOLDER = "/archive"
@@ -49,6 +50,10 @@ def retention(disk, text, **fields) -> Retention:
 def run(disk, text, **fields):
     with StoppedArchive.borrow(FOLDER, disk) as door:
         return retention(disk, text, **fields).run(door)
+
+
+def now_ms() -> int:
+    return SystemClock().now_epoch_ms()
 
 
 def names(disk) -> list[str]:
@@ -263,10 +268,34 @@ def test_a_running_archive_keeps_its_folder(disk, clock) -> None:
         pytest.fail("two owners")
 
 
+@pytest.mark.parametrize("minutes", [1, 60])
+def test_a_stopped_archive_may_have_been_started_long_ago(disk, minutes) -> None:
+    write_recording(FOLDER, disk)
+    started = now_ms() - minutes * 60_000
+    header = archive_header(pid=os.getpid(), start_timestamp=started)
+    mark = ArchiveMarkFile.claim(FOLDER, header, files=disk)
+    mark.ready()
+    mark.terminated()
+    planned, applied = run(disk, SIZE, read_clock=read_clock)
+    assert (planned.held_back, applied.files) == (None, 2)
+    assert mark.header.start_timestamp == started
+
+
+def test_a_plan_beside_a_run_on_a_stopped_archive_believes_the_clock(disk) -> None:
+    write_recording(FOLDER, disk)
+    header = archive_header(pid=os.getpid(), start_timestamp=now_ms() - 60 * 60_000)
+    mark = ArchiveMarkFile.claim(FOLDER, header, files=disk)
+    mark.ready()
+    mark.terminated()
+    with StoppedArchive.borrow(FOLDER, disk):
+        assert retention(disk, SIZE, read_clock=read_clock).plan().held_back is None
+
+
 def test_an_archive_does_not_start_in_a_borrowed_folder(disk, clock) -> None:
     mark = ArchiveMarkFile.claim(FOLDER, archive_header(pid=os.getpid()), files=disk, clock=clock)
     mark.ready()
     mark.terminated()
+    header = mark.header
     with borrowed_folder(FOLDER, disk, clock) as beat:
         clock.advance_ns(60 * 10**9)
         beat()
@@ -276,6 +305,6 @@ def test_an_archive_does_not_start_in_a_borrowed_folder(disk, clock) -> None:
         with pytest.raises(ActiveArchiveError), again:
             pytest.fail("two owners")
     assert mark.activity_timestamp == -1
-    assert mark.header.pid == os.getpid()
+    assert mark.header == header
     ArchiveMarkFile.claim(FOLDER, archive_header(pid=os.getpid()), files=disk, clock=clock).ready()
     assert mark.is_active()
