@@ -137,6 +137,7 @@ class SparkExecutor:
                     yield from load(units[index], decoder, **reading)
 
         staged = self._session.sparkContext.accumulator(0)
+        names = c.carried_schema(how.rows).names
 
         def read_and_write(index: int) -> str:
             rows = load(units[index], decoder, **reading)
@@ -150,7 +151,7 @@ class SparkExecutor:
             context = TaskContext.get()
             assert context is not None
             unit = units[context.partitionId()]
-            done = write(unit, batches, how)
+            done = write(unit, (_renamed(batch, names) for batch in batches), how)
             staged.add(unit.length)
             yield pa.RecordBatch.from_pydict({"result": [done.to_json()]})
 
@@ -160,7 +161,10 @@ class SparkExecutor:
             collect = numbers.map(read_and_write).collect
         else:
             require("pandas", "a pipeline with rules or a date expression")
-            with warnings.catch_warnings(action="ignore"):  # of a pandas newer than Spark knows
+            with (
+                warnings.catch_warnings(action="ignore"),  # of a pandas newer than Spark knows
+                _refusals_told(),
+            ):
                 schema = _spark_schema(c.carried_schema(how.rows))
                 rows = self._session.range(0, count, 1, count).mapInArrow(read, schema)
                 results = self._ruled(rows, work).mapInArrow(write_rows, "result string")
@@ -201,20 +205,25 @@ class SparkExecutor:
             self._log.unlink(missing_ok=True)
 
     def _ruled(self, frame: Any, work: Work) -> Any:
-        """Rows with what rules and the date's expression say of them."""
+        """Rows with what rules and the date's expression say of them, in columns by number.
+
+        Where Spark hands rows to a function it looks columns up by their names as if they were
+        expressions.
+        """
         from pyspark.errors import PySparkException
         from pyspark.sql import functions as f
 
         decoded = [one.name for one in _decoded(work)]
-        if work.job.output.date is not None:
-            day = f.expr(work.job.output.date).cast("date")
-            frame = frame.withColumn(
-                c.DATE, f.when(f.col(c.KIND) == c.ROW, day).otherwise(f.col(c.DATE))
-            )
         try:
-            return with_rules(frame, work.job.rules, decoded)
+            if work.job.output.date is not None:
+                day = f.expr(work.job.output.date).cast("date")
+                frame = frame.withColumn(
+                    c.DATE, f.when(f.col(c.KIND) == c.ROW, day).otherwise(f.col(c.DATE))
+                )
+            ruled = with_rules(frame, work.job.rules, decoded)
+            return ruled.toDF(*map(str, range(len(ruled.columns))))
         except PySparkException as error:
-            problem = f"the rules cannot be applied: {_first_line(error)}"
+            problem = f"the rules or output.date cannot be applied: {_first_line(error)}"
             raise RuleError(self._job.path, "rules", problem) from error
 
     @_names_a_dead_jvm
@@ -303,7 +312,7 @@ def with_rules(frame: Any, rules: tuple[Rule, ...], decoded: list[str]) -> Any:
 
     is_row = f.col(c.KIND) == c.ROW
     kind, text, payload, kept = (f.col(one) for one in (c.KIND, c.TEXT, c.PAYLOAD, c.KEPT))
-    shown = f.to_json(f.struct(*(f.col(f"`{name}`") for name in decoded))).cast("binary")
+    shown = f.to_json(f.struct(*(f.col(quoted(name)) for name in decoded))).cast("binary")
     order = {"reject": 0, "fail": 1}
     judged = [one for one in rules if one.on_broken in order][::-1]
     for rule in sorted(judged, key=lambda one: order[one.on_broken]):
@@ -322,8 +331,17 @@ def with_rules(frame: Any, rules: tuple[Rule, ...], decoded: list[str]) -> Any:
         counted = kept.bitwiseOR(f.lit(1 << bit).cast("bigint"))
         kept = f.when(is_row & ~_holds(rule), counted).otherwise(kept)
     new = {c.KIND: kind.cast("int"), c.TEXT: text, c.PAYLOAD: payload, c.KEPT: kept}
-    columns = [new.get(name, f.col(f"`{name}`")).alias(name) for name in frame.columns]
+    columns = [new.get(name, f.col(quoted(name))).alias(name) for name in frame.columns]
     return frame.select(*columns)
+
+
+def quoted(name: str) -> str:
+    """A column's name as an expression of Spark SQL, whatever characters it has."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _renamed(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(batch.columns, names=names)
 
 
 def _holds(rule: Rule) -> Any:
@@ -374,6 +392,23 @@ def check_master(master: str, timeout_s: float = _REACH_S) -> None:
         f"no Spark master answers at {master}: {problem}; start it, or name another one as"
         " spark.master"
     )
+
+
+@contextmanager
+def _refusals_told() -> Iterator[None]:
+    """Turn what Spark says of a plan into our error, while there is a JVM that can say it.
+
+    Raises:
+        SparkRunError: Spark refuses the plan.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        raise SparkRunError(
+            f"Spark refuses the work, nothing was loaded: {_first_line(error)}"
+        ) from None
 
 
 @contextmanager

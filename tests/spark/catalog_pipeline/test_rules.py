@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pipelines_here import loaded_numbers, numbers, rows, visible, write_job
 
-from aerolog.catalog.export.pipeline.errors import DamagedInputError, RuleError
+from aerolog.catalog.export.pipeline.errors import DamagedInputError, PipelineError, RuleError
 from aerolog.catalog.export.pipeline.job import load_job
 from aerolog.catalog.export.pipeline.job_run import NoObserver, plan_job, run_job
-from aerolog.catalog.export.spark_runner import SparkExecutor
+from aerolog.catalog.export.spark_runner import SparkExecutor, quoted
+from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -191,4 +192,59 @@ def test_a_rule_that_spark_does_not_understand_is_named(
     rule = f"[[rules]]\nname = 'odd'\nexpression = '{expression}'\n"
     with pytest.raises(RuleError, match="rule odd: Spark does not understand"):
         run(with_rules(write_job(home), rule), lenient)
+    assert visible(home / "out") == []
+
+
+NAMES = (
+    *("a.b", "a`b", "a b", "it's", 'a"b', "größe", "日本", "select", "`", "``", ".", "a.`b`.c"),
+    *("0", "count(*)", "a,b", "a\\b", "-", "CASE"),
+)
+NAMED_JOB = """
+name = "names"
+archive-dir = "archive"
+
+[decode]
+decoder = "json"
+
+[output]
+to = "{to}"
+{output}
+"""
+
+
+def named_messages(home: Path, names: tuple[str, ...]) -> None:
+    builder = RecordingBuilder()
+    for n in range(50):
+        builder.add(json.dumps({"n": n, **dict.fromkeys(names, n)}).encode())
+    builder.write(home / "archive")
+
+
+@pytest.mark.parametrize("how", ["rule", "date", "rule on each name"])
+def test_columns_may_have_any_names(home: Path, lenient: Any, how: str) -> None:
+    named_messages(home, NAMES)
+    output = "date = \"date_add(DATE'2026-01-01', CAST(n % 2 AS INT))\"" if how == "date" else ""
+    path = write_job(home, output=output, text=NAMED_JOB)
+    judged = () if how == "date" else ("n",) if how == "rule" else NAMES
+    for number, name in enumerate(judged):
+        expression = f"{quoted(name)} <> 7" if number == 0 else f"{quoted(name)} >= 0"
+        toml = json.dumps(expression, ensure_ascii=False)
+        with_rules(path, f"[[rules]]\nname = 'r{number}'\nexpression = {toml}\n")
+    report = run(path, lenient)
+    expected = [n for n in range(50) if n != 7 or how == "date"]
+    assert (report.rows, report.rejected) == (len(expected), 50 - len(expected))
+    table = rows(home / "out")
+    for name in ("n", *NAMES):
+        assert sorted(table[name].to_pylist()) == expected, name
+    if how != "date":
+        (seven,) = rows(home / "out", "rejects").to_pylist()
+        assert json.loads(seven["payload"]) == {"n": 7, **dict.fromkeys(NAMES, 7)}
+
+
+def test_names_that_differ_by_case_are_refused(home: Path, lenient: Any) -> None:
+    named_messages(home, ("key", "Key"))
+    path = with_rules(
+        write_job(home, text=NAMED_JOB), "[[rules]]\nname = 'r'\nexpression = 'n >= 0'\n"
+    )
+    with pytest.raises(PipelineError, match="two columns would have the name 'Key'"):
+        run(path, lenient)
     assert visible(home / "out") == []
