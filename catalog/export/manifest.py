@@ -61,6 +61,8 @@ class RangeEntry:
         archive: what tells recordings of one id apart: the place of the archive in a pipeline, the
             archive's id in an export that is partitioned by it, empty in other exports.
         recording_id: the recording's id in its archive.
+        start_time_ms: when the recording began, epoch milliseconds, by which a pipeline knows it
+            again when its archive's folder was moved; 0 in an export.
         from_position: where reading began.
         until_position: where the next range begins.
         messages: read; fragments in an export of fragments.
@@ -89,6 +91,7 @@ class RangeEntry:
     fingerprint: str = ""
     fingerprint_from: int = 0
     gaps: Sequence[Sequence[int]] = ()
+    start_time_ms: int = 0
 
     @property
     def key(self) -> str:

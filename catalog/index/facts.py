@@ -14,6 +14,7 @@ from sqlalchemy import delete, insert, select, update
 from aerolog.catalog.index.errors import JournalError
 from aerolog.catalog.index.models import (
     NOT_STORED,
+    RUNNING,
     Export,
     ExportFile,
     Lineage,
@@ -45,7 +46,10 @@ _SHORT_NUMBERS: Final = frozenset(
 )
 _LENGTHS: Final[Mapping[str, int]] = {"checksum": 64, "state": 8, "lineage": 16, "run_id": 64}
 
-#: Kind of a fact -> its fields and the types of their values. Every fact but a run has a
+#: Kinds of facts that are not about one recording.
+OF_AN_ARCHIVE: Final = frozenset(("run", "job-gone"))
+
+#: Kind of a fact -> its fields and the types of their values. Every other fact has a
 #: recording_id and, where it is known, the recording's start_time_ms: it tells the recording apart
 #: from a later one that was given the same id.
 FIELDS: Final[Mapping[str, Mapping[str, tuple[type, ...]]]] = {
@@ -98,6 +102,7 @@ FIELDS: Final[Mapping[str, Mapping[str, tuple[type, ...]]]] = {
         "rejected": _INT,
         "report": _TEXT_OR_NONE,
     },
+    "job-gone": {"job": _TEXT, "output": _TEXT_OR_NONE},
     "gone": {
         "stream_id": _INT,
         "session_id": _INT,
@@ -125,7 +130,7 @@ class Fact:
     Attributes:
         place: the archive's place, see `Archive.place`.
         kind: a key of ``FIELDS``.
-        values: the fact's fields, with the ``recording_id`` for all kinds but ``run``.
+        values: the fact's fields, with the ``recording_id`` for all kinds but `OF_AN_ARCHIVE`.
     """
 
     place: str
@@ -171,8 +176,8 @@ def checked(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     fields = FIELDS.get(kind) if isinstance(kind, str) else None
     if fields is None:
         raise JournalError(f"there is no kind of fact {kind!r}; there are {', '.join(FIELDS)}")
-    wanted = fields if kind == "run" else {**_OF_A_RECORDING, **fields}
-    optional = () if kind in {"run", "gone"} else ("start_time_ms",)
+    wanted = fields if kind in OF_AN_ARCHIVE else {**_OF_A_RECORDING, **fields}
+    optional = () if kind in OF_AN_ARCHIVE | {"gone"} else ("start_time_ms",)
     unknown = [name for name in values if name not in wanted and name not in optional]
     if unknown:
         raise JournalError(f"a fact of kind {kind!r} has no field {unknown[0]!r}")
@@ -202,6 +207,9 @@ def apply(target: Target, kind: str, values: Mapping[str, Any]) -> bool:
     rest = dict(values)
     if kind == "run":
         _put(target.session, PipelineRun, {"run_id": rest.pop("run_id")}, rest)
+        return True
+    if kind == "job-gone":
+        forget_job(target.session, rest["job"], rest["output"], target.archive_fk)
         return True
     if kind == "gone":
         _apply_gone(target, rest)
@@ -270,6 +278,30 @@ def _apply_lineage(target: Target, key: int, rest: dict[str, Any]) -> None:
 def _apply_mark(target: Target, key: int, rest: dict[str, Any]) -> None:
     where = {"job": rest.pop("job"), "recording_fk": key, "output": rest.pop("output")}
     _put(target.session, Mark, where, rest)
+
+
+def forget_job(
+    session: Session, job: str, output: str | None, archive_fk: int | None = None
+) -> int:
+    """Delete a job's marks, and its ended runs unless an output is named; return how many marks.
+
+    Args:
+        session: a session whose transaction writes.
+        job: the job's name.
+        output: the output whose marks are deleted, None for all of them.
+        archive_fk: the archive whose recordings are meant, None for all archives.
+    """
+    marks = delete(Mark).where(Mark.job == job)
+    if output is not None:
+        marks = marks.where(Mark.output == output)
+    if archive_fk is not None:
+        its = select(Recording.id).where(Recording.archive_fk == archive_fk)
+        marks = marks.where(Mark.recording_fk.in_(its))
+    gone = session.execute(marks)
+    if output is None:
+        ended = delete(PipelineRun).where(PipelineRun.job == job, PipelineRun.state != RUNNING)
+        session.execute(ended)
+    return int(gone.rowcount)  # type: ignore[attr-defined]
 
 
 def _apply_gone(target: Target, rest: dict[str, Any]) -> None:

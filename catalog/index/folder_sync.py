@@ -260,7 +260,7 @@ def read_journal(
     archive = session.get_one(Archive, archive_fk)
     caught_up = catch_up(session, archive, journal, scan.ids)
     report.facts += caught_up.facts
-    for problem in caught_up.problems:
+    for problem in (*caught_up.problems, *caught_up.strays):
         scan.problems.setdefault(problem)
     return _gone(session, archive_fk, scan.ids) if scan.is_whole else []
 

@@ -13,9 +13,10 @@ import socket
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import delete, select, text, update
+from sqlalchemy import delete, func, select, text, update
 
 from aerolog.catalog.index.errors import JournalError
+from aerolog.catalog.index.facts import forget_job
 from aerolog.catalog.index.models import (
     COMPLETE,
     FAILED,
@@ -102,6 +103,15 @@ class AppliedRange:
     until_position: int
     rows: int
     files: Mapping[str, tuple[int, int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRecording:
+    """A recording of a catalog: its archive's place, its id there, and when it began."""
+
+    place: str
+    recording_id: int
+    start_time_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +206,56 @@ def load_marks(catalog: RecordingCatalog, job: str, output: str) -> dict[tuple[s
         return {(place, recording_id): position for place, recording_id, position in rows}
 
 
-def forget_marks(catalog: RecordingCatalog, job: str, output: str) -> int:
-    """Delete a job's marks, so that it loads everything again; return how many there were."""
+def known_recordings(catalog: RecordingCatalog) -> list[KnownRecording]:
+    """All recordings of a catalog."""
+    with catalog.session() as session:
+        rows = session.execute(
+            select(Archive.place, Recording.recording_id, Recording.start_time_ms).join(
+                Recording, Recording.archive_fk == Archive.id
+            )
+        )
+        return [KnownRecording(*row) for row in rows]
+
+
+def forget(catalog: RecordingCatalog, job: str, output: str | None = None) -> tuple[int, list[str]]:
+    """Forget a job's marks, and its ended runs unless an output is named.
+
+    Retention keeps nothing for a job that is forgotten, and a run of it begins with what the
+    commits in its output say.
+
+    Args:
+        catalog: the catalog that has the job.
+        job: the job's name.
+        output: the output whose marks are forgotten, None for all of them.
+
+    Returns:
+        The number of marks that there were, and the archives in whose journals this could not be
+        noted, with the reasons: a rebuild of the catalog brings their marks back.
+    """
+    from aerolog.catalog.index.journal import record
+
+    with catalog.session() as session:
+        marked = (
+            select(Archive.place)
+            .join(Recording, Recording.archive_fk == Archive.id)
+            .join(Mark, Mark.recording_fk == Recording.id)
+            .where(Mark.job == job)
+        )
+        places = sorted(set(session.scalars(marked)))
+        count = select(func.count()).select_from(Mark).where(Mark.job == job)
+        if output is not None:
+            count = count.where(Mark.output == output)
+        marks = session.scalar(count) or 0
+    problems = []
+    for place in places:
+        if "://" not in place:
+            try:
+                record(catalog, place, "job-gone", job=job, output=output)
+            except JournalError as error:
+                problems.append(str(error))
     with catalog.session(writes=True) as session:
-        gone = session.execute(delete(Mark).where(Mark.job == job, Mark.output == output))
-        return int(gone.rowcount)  # type: ignore[attr-defined]
+        forget_job(session, job, output)
+    return marks, problems
 
 
 def applied_runs(catalog: RecordingCatalog, job: str, output: str) -> set[str]:
@@ -254,11 +309,40 @@ def apply_commit(
         run.rows, run.bytes, run.rejected = totals.rows, totals.bytes, totals.rejected
         run.report = totals.report
         session.flush()
-        for part in ranges:
-            key = session.scalar(recording_key(part.place, part.recording_id))
-            if key is not None:  # None: the catalog does not have the recording
-                _apply(session, key, part, (job, output, run_id, time_ms))
+        _apply_all(session, ranges, (job, output, run_id, time_ms))
     return True
+
+
+def apply_ranges(
+    catalog: RecordingCatalog,
+    *,
+    job: str,
+    output: str,
+    run_id: str,
+    time_ms: int,
+    ranges: Iterable[AppliedRange],
+) -> None:
+    """Note ranges of a commit that has been noted before; see `apply_commit`."""
+    with catalog.session(writes=True) as session:
+        _apply_all(session, ranges, (job, output, run_id, time_ms))
+
+
+def drop_progress(
+    catalog: RecordingCatalog, job: str, output: str, recordings: Iterable[tuple[str, int]]
+) -> None:
+    """Delete what the tables have of a job's output for recordings, by place and recording id."""
+    with catalog.session(writes=True) as session:
+        for place, recording_id in recordings:
+            key = session.scalar(recording_key(place, recording_id))
+            if key is None:
+                continue
+            mark = session.get(Mark, (job, key, output))
+            if mark is not None:
+                session.delete(mark)
+            export = _export(session, key, output)
+            if export is not None:
+                session.execute(delete(ExportFile).where(ExportFile.export_fk == export.id))
+                session.execute(delete(Export).where(Export.id == export.id))
 
 
 def journal_commit(
@@ -324,6 +408,15 @@ def run_error(run: PipelineRun, now_ms: int) -> str | None:
     if run.state == FAILED:
         return str(_json(run.report).get("error", ""))
     return None
+
+
+def _apply_all(
+    session: Session, ranges: Iterable[AppliedRange], commit: tuple[str, str, str, int]
+) -> None:
+    for part in ranges:
+        key = session.scalar(recording_key(part.place, part.recording_id))
+        if key is not None:  # None: the catalog does not have the recording
+            _apply(session, key, part, commit)
 
 
 def _apply(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select, update
 
 from aerolog.catalog.index.errors import JournalError
-from aerolog.catalog.index.facts import Fact, Target, apply, checked
+from aerolog.catalog.index.facts import OF_AN_ARCHIVE, Fact, Target, apply, checked
 from aerolog.catalog.index.journal_file import JournalFile
 from aerolog.catalog.index.models import Archive
 
@@ -45,7 +45,7 @@ def record(catalog: RecordingCatalog, place: str | Path, kind: str, **values: An
             sync.
         place: the archive's folder, on this machine.
         kind: the kind of the fact, a key of `facts.FIELDS`.
-        values: the fact's fields, with ``recording_id`` for all kinds but ``run``.
+        values: the fact's fields, with ``recording_id`` for all kinds but `facts.OF_AN_ARCHIVE`.
 
     Raises:
         JournalError: the fact is malformed, its recording is not in the catalog, or the journal
@@ -91,10 +91,12 @@ class CaughtUp:
     Attributes:
         facts: the number of facts applied.
         problems: lines and facts that cannot be used, with their offsets in the journal.
+        strays: facts about recordings that the tables do not have, likewise.
     """
 
     facts: int = 0
     problems: list[str] = field(default_factory=list)
+    strays: list[str] = field(default_factory=list)
 
 
 def catch_up(
@@ -161,7 +163,7 @@ def _apply_again(target: Target, fact: Any, journal: JournalFile, end: int, done
     if apply(target, fact["kind"], complete):
         done.facts += 1
     else:
-        done.problems.append(
+        done.strays.append(
             f"a {fact['kind']} of recording {complete['recording_id']}, which is not there: {where}"
         )
 
@@ -184,7 +186,7 @@ def _noted(target: Target, fact: Fact) -> dict[str, Any]:
         JournalError: the fact's recording is not in the catalog.
     """
     values = checked(fact.kind, fact.values)
-    if fact.kind not in {"run", "gone"}:
+    if fact.kind not in OF_AN_ARCHIVE | {"gone"}:
         found = target.recording(values["recording_id"])
         if found is None:
             raise JournalError(

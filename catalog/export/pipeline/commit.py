@@ -12,22 +12,32 @@ once.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.catalog.export.layout import recording_key
+from aerolog.archive.format.layout import CATALOG_NAME
 from aerolog.catalog.export.manifest import Manifest, RangeEntry, RunEntry, publish
 from aerolog.catalog.export.pipeline.output import COMMITS, STAGING
 from aerolog.catalog.export.pipeline.run_report import RunReport, commit_report
 from aerolog.catalog.index.job_runs import (
     AppliedRange,
+    KnownRecording,
     RunTotals,
     applied_runs,
     apply_commit,
+    apply_ranges,
+    drop_progress,
     journal_commit,
+    known_recordings,
+    load_marks,
 )
-from aerolog.catalog.locations import without_secrets
+from aerolog.catalog.locations import local_folder, without_secrets
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aerolog.catalog.export.pipeline.job import Job
     from aerolog.catalog.export.store import Store
     from aerolog.catalog.index.recording_catalog import RecordingCatalog
 
@@ -37,38 +47,88 @@ _DIGITS: Final = 8
 class Commits:
     """The commits of a target, and the catalog in which they are noted."""
 
-    def __init__(self, catalog: RecordingCatalog, store: Store, job: str, to: str) -> None:
+    def __init__(self, catalog: RecordingCatalog, store: Store, job: Job) -> None:
         self._catalog = catalog
         self._store = store
-        self._job = job
-        self.output = without_secrets(to)
-        self._older: list[str] | None = None
-        self._last: dict[str, RangeEntry] = {}
+        self._job = job.name
+        self._conditions = dict(job.conditions)
+        self.output = without_secrets(job.output.to)
 
     def latest(self) -> Manifest | None:
         """The last commit, None when there is none."""
         names = self._names()
         return self._read(names[-1]) if names else None
 
-    def last_range(self, place: str, recording_id: int) -> RangeEntry | None:
-        """The last range of a recording that was committed; commits are read as far as needed."""
-        if self._older is None:
-            self._older = self._names()
-        key = recording_key(recording_id, place)
-        while key not in self._last and self._older:
-            for known, ranges in self._read(self._older.pop()).ranges.items():
-                self._last.setdefault(known, ranges[-1])
-        return self._last.get(key)
+    def loaded(self, known: Sequence[KnownRecording]) -> dict[tuple[str, int], RangeEntry]:
+        """The last range of each recording that the target has, by place and recording id.
+
+        Args:
+            known: the recordings of the catalog. One whose archive's folder was moved, so that the
+                commits name a folder that is not there any more, is found by its start time.
+        """
+        last: dict[tuple[str, int], RangeEntry] = {}
+        for manifest in map(self._read, self._names()):
+            for ranges in manifest.ranges.values():
+                last[ranges[-1].archive, ranges[-1].recording_id] = ranges[-1]
+        gone: dict[tuple[int, int], RangeEntry] = {}
+        is_gone = {place: _is_gone(place) for place in {place for place, _ in last}}
+        for one in sorted(last.values(), key=lambda one: one.until_position):
+            if one.start_time_ms and is_gone[one.archive]:
+                gone[one.recording_id, one.start_time_ms] = one
+        for recording in known if gone else ():
+            before = gone.get((recording.recording_id, recording.start_time_ms))
+            if before is not None:
+                last.setdefault((recording.place, recording.recording_id), before)
+        return last
 
     def recover(self) -> tuple[str, ...]:
-        """Finish runs that committed, remove the files of others; returns ids of finished runs."""
+        """Finish runs that committed, and remove the files of others.
+
+        The catalog's marks become what the commits say.
+
+        Returns:
+            The ids of the finished runs.
+        """
         undone = self.undone()
         for manifest in undone:
             self._publish(manifest)
-            self._apply(manifest, commit_report(manifest, target=self.output))
+            report = commit_report(manifest, target=self.output, conditions=self._conditions)
+            self._apply(manifest, report)
         for run_id in self._store.names(STAGING):
             self._store.remove_tree(f"{STAGING}/{run_id}")
+        self._correct_marks()
         return tuple(run_of(manifest).run_id for manifest in undone)
+
+    def _correct_marks(self) -> None:
+        """Note the commits again for recordings whose marks differ: of a rebuilt catalog, say."""
+        names = self._names()
+        if not names:
+            return
+        marks = load_marks(self._catalog, self._job, self.output)
+        known = known_recordings(self._catalog)
+        loaded = self.loaded(known)
+        wrong: dict[tuple[str, int], list[tuple[str, int]]] = {}
+        keys = {(one.place, one.recording_id) for one in known}
+        for key in keys:
+            last = loaded.get(key)
+            if marks.get(key) != (None if last is None else last.until_position):
+                source = key if last is None else (last.archive, last.recording_id)
+                wrong.setdefault(source, []).append(key)
+        if not wrong:
+            return
+        for one in wrong.values():
+            drop_progress(self._catalog, self._job, self.output, one)
+        for name in names:
+            manifest = self._read(name)
+            run = run_of(manifest)
+            ranges = [
+                replace(part, place=place, recording_id=recording_id)
+                for part in _applied(manifest)
+                for place, recording_id in wrong.get((part.place, part.recording_id), ())
+            ]
+            named = {"job": self._job, "output": self.output, "run_id": run.run_id}
+            apply_ranges(self._catalog, **named, time_ms=run.time_ms, ranges=ranges)
+            journal_commit(self._catalog, **named, ranges=ranges)
 
     def undone(self) -> list[Manifest]:
         """Commits that the catalog has not been told of, in order."""
@@ -116,22 +176,7 @@ class Commits:
 
     def _apply(self, manifest: Manifest, report: RunReport) -> list[str]:
         run = run_of(manifest)
-        ranges = [
-            AppliedRange(
-                place=one.archive,
-                recording_id=one.recording_id,
-                from_position=one.from_position,
-                until_position=one.until_position,
-                rows=one.rows,
-                files={
-                    path: (file.rows, file.bytes, file.checksum)
-                    for path in one.files
-                    for file in [manifest.files[path]]
-                },
-            )
-            for of_recording in manifest.ranges.values()
-            for one in of_recording
-        ]
+        ranges = _applied(manifest)
         named = {"job": self._job, "output": self.output, "run_id": run.run_id}
         apply_commit(
             self._catalog,
@@ -141,6 +186,32 @@ class Commits:
             totals=RunTotals(report.rows, report.file_bytes, report.rejected, report.to_json()),
         )
         return journal_commit(self._catalog, **named, ranges=ranges)
+
+
+def _applied(manifest: Manifest) -> list[AppliedRange]:
+    """The ranges of a commit as the catalog notes them."""
+    return [
+        AppliedRange(
+            place=one.archive,
+            recording_id=one.recording_id,
+            from_position=one.from_position,
+            until_position=one.until_position,
+            rows=one.rows,
+            files={
+                path: (file.rows, file.bytes, file.checksum)
+                for path in one.files
+                for file in [manifest.files[path]]
+            },
+        )
+        for of_recording in manifest.ranges.values()
+        for one in of_recording
+    ]
+
+
+def _is_gone(place: str) -> bool:
+    """Whether there is no archive in a folder of this machine any more."""
+    folder = local_folder(place)
+    return folder is not None and not Path(folder, CATALOG_NAME).exists()
 
 
 def run_of(manifest: Manifest) -> RunEntry:

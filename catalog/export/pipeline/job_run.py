@@ -43,7 +43,8 @@ from aerolog.catalog.index.job_runs import (
     begin_run,
     fail_run,
     finish_run,
-    forget_marks,
+    forget,
+    known_recordings,
     load_marks,
 )
 from aerolog.catalog.index.recording_catalog import RecordingCatalog, check_archive_dir
@@ -183,18 +184,13 @@ def plan_job(job: Job, executor: Executor | None = None) -> tuple[Plan, list[str
     with opened_catalog(job) as catalog, explained(job.output.to):
         store = open_output(job.output.to)
         found = identity(store, job.output.to)
-        commits = Commits(catalog, store, job.name, job.output.to)
+        commits = Commits(catalog, store, job)
         if found is None:
             refuse_foreign(store, job.output.to)
         elif found["job"] != job.name:
             claim(store, job.output.to, job.name)  # Fails when the output belongs to another job.
         undone = commits.undone()
-        marks = load_marks(catalog, job.name, commits.output)
-        for manifest in undone:
-            for ranges in manifest.ranges.values():
-                last = ranges[-1]
-                marks[last.archive, last.recording_id] = last.until_position
-        planned = _planned(job, catalog, commits, marks)
+        planned = _planned(job, catalog, commits)
         if planned.units and executor is not None:
             _check_columns(job, planned, undone[-1] if undone else commits.latest(), executor)
         return planned, [run_of(manifest).run_id for manifest in undone]
@@ -274,7 +270,7 @@ class _Run:
         self._store = store
         self._run_id = run_id
         self._observer = observer
-        self._commits = Commits(catalog, store, job.name, job.output.to)
+        self._commits = Commits(catalog, store, job)
         self._clock = catalog.clock
         self._begun_ns: int = self._clock.now_ns()
         self._spark_seconds = 0.0
@@ -301,13 +297,14 @@ class _Run:
             self._forget()
         recovered = self._commits.recover()
         latest = self._commits.latest()
+        # The commits say what is loaded. Marks without any commit show that commits are missing.
         marks = load_marks(self._catalog, job.name, self._commits.output)
         if latest is None and any(marks.values()):
             raise TargetError(
                 f"{without_secrets(to)} is empty, though this job has loaded recordings into it;"
                 " restore it, or load all of them again with --restart"
             )
-        plan = _planned(job, self._catalog, self._commits, marks)
+        plan = _planned(job, self._catalog, self._commits)
         self._observer.planned(plan)
         if job.output.on_purged == "fail":
             lost = [one for one in plan.recordings if one.status == LOST]
@@ -323,6 +320,7 @@ class _Run:
         report = commit_report(
             manifest,
             target=self._commits.output,
+            conditions=dict(job.conditions),
             plan=plan,
             rejects=first_rejects(results),
             seconds=self._seconds_since(self._begun_ns),
@@ -347,7 +345,7 @@ class _Run:
                 f"{without_secrets(self._job.output.to)} has commits: to load all of it again, name"
                 " an empty place or empty this one"
             )
-        forget_marks(self._catalog, self._job.name, self._commits.output)
+        forget(self._catalog, self._job.name, self._commits.output)
 
     def _nothing_new(self, plan: Plan, recovered: tuple[str, ...]) -> RunReport:
         report = RunReport(
@@ -355,6 +353,7 @@ class _Run:
             run_id=self._run_id,
             target=self._commits.output,
             recordings=plan.counts(),
+            conditions=dict(self._job.conditions),
             seconds=self._seconds_since(self._begun_ns),
             recovered=recovered,
             remarks=tuple(plan.remarks()),
@@ -480,9 +479,7 @@ def check_schema(job: Job, decoder: Decoder, rows: pa.Schema, latest: Manifest |
     )
 
 
-def _planned(
-    job: Job, catalog: RecordingCatalog, commits: Commits, marks: dict[tuple[str, int], int]
-) -> Plan:
+def _planned(job: Job, catalog: RecordingCatalog, commits: Commits) -> Plan:
     try:
         wanted = parse_search(dict(job.conditions))
         check_ids(catalog, wanted, "the catalog")
@@ -491,10 +488,9 @@ def _planned(
         raise JobFileError(job.path, "recordings", str(error)) from error
     return make_plan(
         found,
-        marks,
+        commits.loaded(known_recordings(catalog)),
         unit_bytes=job.output.unit_bytes,
         time_source=job.time_source,
-        last_range=commits.last_range,
     )
 
 

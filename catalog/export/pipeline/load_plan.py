@@ -16,7 +16,7 @@ from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from aerolog.archive.format.archive_folder import ArchiveFolder, Recording
     from aerolog.catalog.export.manifest import RangeEntry
@@ -101,26 +101,24 @@ class Plan:
 
 def make_plan(
     found: Iterable[FoundRecording],
-    marks: Mapping[tuple[str, int], int],
+    loaded: Mapping[tuple[str, int], RangeEntry],
     *,
     unit_bytes: int,
     time_source: TimeSource = FROM_INDEX,
-    last_range: Callable[[str, int], RangeEntry | None] = lambda _place, _recording_id: None,
 ) -> Plan:
     """Compare what there is with what was loaded.
 
     Args:
         found: recordings that the job's conditions choose.
-        marks: positions up to which they are loaded, by place and recording id.
+        loaded: the last range of each that was loaded, by place and recording id.
         unit_bytes: of a unit, about; a long recording is cut between terms, where no message goes
             across, and in an object store between segments, which are fetched whole.
         time_source: of rows' times.
-        last_range: gives the last range that was loaded of a recording, by place and id.
 
     Raises:
         PipelineError: an archive cannot be read at all.
     """
-    planner = _Planner(marks, unit_bytes, time_source, last_range)
+    planner = _Planner(loaded, unit_bytes, time_source)
     with planner.places:
         for one in sorted(found, key=lambda one: (one.place, one.stream_id, one.recording_id)):
             planner.add(one)
@@ -140,15 +138,13 @@ class _Gathered:
 class _Planner:
     def __init__(
         self,
-        marks: Mapping[tuple[str, int], int],
+        loaded: Mapping[tuple[str, int], RangeEntry],
         unit_bytes: int,
         time_source: TimeSource,
-        last_range: Callable[[str, int], RangeEntry | None],
     ) -> None:
-        self._last_range = last_range
         self._time_source = time_source
         self.places = OpenPlaces(_opened)
-        self._marks = marks
+        self._loaded = loaded
         self._unit_bytes = unit_bytes
         self._recordings: list[PlannedRecording] = []
         self._units: list[Unit] = []
@@ -161,13 +157,14 @@ class _Planner:
 
     def add(self, found: FoundRecording) -> None:
         """Add one recording to the plan."""
-        mark = self._marks.get((found.place, found.recording_id))
+        last = self._loaded.get((found.place, found.recording_id))
+        mark = None if last is None else last.until_position
         if found.state in READABLE:
             loaded = mark is not None and found.stop_position == mark
             if found.state == State.STOPPED and loaded and found.start_position <= (mark or 0):
                 self._note(found, UNCHANGED, mark or 0, mark or 0)
                 return
-            self._add_readable(found, mark)
+            self._add_readable(found, last)
             return
         self._add_gone(found, mark)
 
@@ -183,7 +180,8 @@ class _Planner:
         remark = f"is {word}; from {start} to {stop} it was not loaded"
         self._note(found, LOST, start, start, remark)
 
-    def _add_readable(self, found: FoundRecording, mark: int | None) -> None:
+    def _add_readable(self, found: FoundRecording, last: RangeEntry | None) -> None:
+        mark = None if last is None else last.until_position
         try:
             recording = self.places.folder(found.place).recording(found.recording_id)
         except (AerologError, OSError) as error:
@@ -193,7 +191,7 @@ class _Planner:
             self._note(found, UNREADABLE, start, start, f"cannot be read: {error}")
             return
         first, end = recording.start_position, recording.end_position
-        if mark is None:
+        if last is None or mark is None:
             remark = "" if found.start_position >= first else _lost(found.start_position, first)
             self._take(found, recording, first, end, LOST if remark else NEW, remark)
         elif mark > end:
@@ -201,7 +199,7 @@ class _Planner:
             self._note(found, SHORTENED, end, end, remark)
         elif mark < first:
             self._take(found, recording, first, end, LOST, _lost(mark, first))
-        elif end > mark and self._is_changed(recording, found.place, mark):
+        elif end > mark and first_change(FolderRecording(recording), [last]) is not None:
             remark = (
                 f"was truncated and extended since it was loaded up to {mark}: what it holds now is"
                 " not loaded; load it into another place"
@@ -209,12 +207,6 @@ class _Planner:
             self._note(found, SHORTENED, mark, mark, remark)
         else:
             self._take(found, recording, mark, end, EXTENDED if end > mark else UNCHANGED, "")
-
-    def _is_changed(self, recording: Recording, place: str, mark: int) -> bool:
-        last = self._last_range(place, recording.recording_id)
-        if last is None or last.until_position != mark:
-            return False
-        return first_change(FolderRecording(recording), [last]) is not None
 
     def _take(
         self,

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from aerolog.catalog.export.manifest import Manifest
     from aerolog.catalog.export.pipeline.load_plan import Plan
@@ -24,6 +24,7 @@ class RunReport:
         job: name of the job.
         run_id: names the run.
         target: folder or URL that it wrote to, without secrets.
+        conditions: by which the job chooses recordings; retention keeps those not loaded yet.
         recordings: by status, see ``load_plan.PlannedRecording``.
         stream_bytes: bytes of the recordings' streams that were read.
         messages: number of messages in them.
@@ -46,6 +47,7 @@ class RunReport:
     run_id: str
     target: str
     recordings: dict[str, int]
+    conditions: Mapping[str, Any] = field(default_factory=dict)
     stream_bytes: int = 0
     messages: int = 0
     payload_bytes: int = 0
@@ -98,6 +100,7 @@ def commit_report(
     manifest: Manifest,
     *,
     target: str,
+    conditions: Mapping[str, Any],
     plan: Plan | None = None,
     rejects: tuple[tuple[int, int, str], ...] = (),
     seconds: float = 0.0,
@@ -113,6 +116,7 @@ def commit_report(
         run_id=run.run_id,
         target=target,
         recordings={} if plan is None else plan.counts(),
+        conditions=conditions,
         stream_bytes=sum(one.until_position - one.from_position for one in ranges),
         messages=sum(one.messages for one in ranges),
         payload_bytes=sum(one.payload_bytes for one in ranges),

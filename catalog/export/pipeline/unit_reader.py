@@ -122,6 +122,7 @@ class _Reader:
         loaded = RangeEntry(
             archive=self._unit.place,
             recording_id=part.recording_id,
+            start_time_ms=recording.descriptor.start_timestamp,
             from_position=part.from_position,
             until_position=until,
             messages=decoded.messages,
