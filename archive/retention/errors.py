@@ -40,6 +40,10 @@ class NoRoomError(RetentionError, StorageSpaceError):
     """The disk is full, and no room is reserved for retention's own files yet."""
 
 
+class NeedsUnknownError(RetentionError):
+    """What tells who needs a recording is missing, out of date or unreadable."""
+
+
 class HoldsDamagedError(RetentionError):
     """The file of holds is unreadable or missing, so that held recordings are not known."""
 

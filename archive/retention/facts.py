@@ -141,14 +141,25 @@ class Need:
     Attributes:
         recording_id: the recording that is needed.
         position: nothing from this position on may be deleted.
-        kind: ``replay``, ``replication``, ``export``, ``pipeline`` or ``hold``.
+        kind: ``replay``, ``replication``, ``export``, ``pipeline``, ``catalog`` or ``hold``.
         text: description of the reader or hold for people.
+        reads_on: whether the position is how far a reader has come. It needs what is recorded
+            later, too, and nothing more of a recording that has stopped there.
     """
 
     recording_id: int
     position: int
     kind: str
     text: str
+    reads_on: bool = False
+
+    def is_over(self, stop_position: int | None) -> bool:
+        """Return whether nothing of a recording is needed any more.
+
+        Args:
+            stop_position: where the recording has stopped, None when it has not.
+        """
+        return self.reads_on and stop_position is not None and self.position >= stop_position
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -346,8 +346,10 @@ def _ceiling(
             ceiling.lower(recording.first_base, "policy", text)
         if policy.min_age_ns is not None:
             _lower_to_age(ceiling, recording, policy, now_ms, odd)
+    stop_position = None if recording.is_active else recording.end_position
     for need in needs:
-        ceiling.lower(recording.base_of(need.position), need.kind, need.text)
+        if not need.is_over(stop_position):
+            ceiling.lower(recording.base_of(need.position), need.kind, need.text)
     return ceiling
 
 

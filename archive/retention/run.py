@@ -33,13 +33,11 @@ class Known:
     Attributes:
         labels: labels by recording id.
         needs: needs of exports, pipelines and replications elsewhere.
-        problems: descriptions of what could not be found out.
         total_bytes: the file system's size, None when it is not known.
     """
 
     labels: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     needs: tuple[Need, ...] = ()
-    problems: tuple[str, ...] = ()
     total_bytes: int | None = None
 
 
@@ -52,7 +50,8 @@ class Retention:
         policies: policies that ``checked`` accepted.
         files: the file system to use.
         read_clock: reads the machine's clocks.
-        known: returns knowledge from outside, called for each plan and before each request.
+        known: returns knowledge from outside, called for each plan and before each request; raises
+            an error when it cannot tell all needs, and nothing more is deleted.
         accept_clock: whether to accept the clock whatever contradicts it.
     """
 
@@ -130,7 +129,7 @@ class Retention:
             self.files,
             labels=known.labels,
             needs=(*needs, *known.needs),
-            problems=(*journal.state.problems, *known.problems),
+            problems=journal.state.problems,
             total_bytes=known.total_bytes,
         )
         problem = None

@@ -308,7 +308,8 @@ class PlanRun:
         needs = [hold.need() for hold in held]
         needs += [need for need in self._needs() if need.recording_id == recording_id]
         for need in needs:
-            if step.kind == RECORDING or need.position < step.new_start_position:
+            whole = step.kind == RECORDING and not need.is_over(step.new_start_position)
+            if whole or need.position < step.new_start_position:
                 return Kept(recording_id, step.start_position, need.kind, need.text)
         found = self._archive.descriptor(recording_id)
         changed = _change(step, found)

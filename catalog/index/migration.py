@@ -61,6 +61,30 @@ def prepare(engine: Engine) -> None:
         )
 
 
+def check_is_catalog(engine: Engine) -> None:
+    """Check that a database has tables, without a change to it.
+
+    Raises:
+        NotACatalogError: there is no database, or it is empty.
+    """
+    file = engine.url.database
+    if engine.dialect.name == "sqlite" and file not in {None, "", ":memory:"}:
+        path = Path(str(file))
+        if not path.exists():
+            raise NotACatalogError(
+                f"{named(engine.url)} is not there; name the right one, or run: aerolog catalog sync"
+            )
+        if path.is_file() and path.stat().st_size == 0:
+            raise NotACatalogError(
+                f"{named(engine.url)} is an empty file; remove it and run: aerolog catalog sync"
+            )
+    with engine.connect() as connection, connection.begin():
+        if revision_of(connection) is None and not _tables(connection):
+            raise NotACatalogError(
+                f"{named(engine.url)} has no tables; make them with: aerolog catalog sync"
+            )
+
+
 def migrate(engine: Engine, revision: str = "head") -> tuple[str | None, str | None]:
     """Migrate a database's tables to a revision in one transaction.
 

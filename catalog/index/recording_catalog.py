@@ -13,7 +13,7 @@ from aerolog.archive.format.layout import CATALOG_NAME
 from aerolog.catalog.index.database_errors import checked, damage_named, parsed_url
 from aerolog.catalog.index.engine import WRITES, is_read_only, make_engine
 from aerolog.catalog.index.errors import CatalogUnreachableError, CatalogUrlError
-from aerolog.catalog.index.migration import prepare
+from aerolog.catalog.index.migration import check_is_catalog, prepare
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.resource import Resource
 
@@ -89,6 +89,7 @@ class RecordingCatalog(Resource):
         *,
         archive_dir: Path | str | None = None,
         clock: Clock | None = None,
+        create: bool = True,
     ) -> Self:
         """Open a catalog; a new database gets its tables.
 
@@ -96,8 +97,10 @@ class RecordingCatalog(Resource):
             url: the database's URL, ``sqlite:///FILE`` or ``postgresql+psycopg://...``.
             archive_dir: the folder of an archive, which holds the database when there is no URL.
             clock: the source of noted times, the system's clock by default.
+            create: whether a database without tables becomes a catalog.
 
         Raises:
+            NotACatalogError: there is no catalog, and none is to be created.
             CatalogOutOfDateError: the tables are of another version of this package.
             CatalogError: the catalog cannot be opened; see the subclasses.
             MissingExtraError: the database's driver is not installed.
@@ -105,6 +108,8 @@ class RecordingCatalog(Resource):
         engine = open_engine(url, archive_dir)
         try:
             with damage_named(engine):
+                if not create:
+                    check_is_catalog(engine)
                 prepare(engine)
         except BaseException:
             engine.dispose()

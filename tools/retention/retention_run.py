@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +15,7 @@ from aerolog.archive.retention.run import Known, Retention
 from aerolog.tools.connection.archive_folder import archive_or_folder, check_folder, reached_by
 from aerolog.tools.connection.clients import open_archive
 from aerolog.transport.concurrent.deadline import Deadline
-from aerolog.transport.errors import AerologError, ConfigurationError
+from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 
 #: The SQL catalog is asked again after so long: not before each of a thousand requests.
 _KNOWN_S: Final = 5.0
+#: The files of a SQL catalog in the folder, which is read only where there is one.
 _DATABASE_NAME: Final = "aerolog-catalog.db"
+_JOURNAL_NAME: Final = "aerolog-catalog.journal"
 STEP_COLUMNS: Final = ("recording", "what", "files", "bytes", "new_start", "policy", "reason")
 STEP_RIGHT: Final = ("recording", "files", "bytes", "new_start")
 KEPT_COLUMNS: Final = ("recording", "kept_from", "why", "reason")
@@ -78,25 +81,20 @@ class _KnownFacts:
     def _ask(self) -> Known:
         total = shutil.disk_usage(self._archive_dir).total
         catalog, exports = self._options.catalog, tuple(self._options.export or ())
-        has_catalog = catalog is not None or self._folder_has_one()
-        if self._by_label and not has_catalog:
+        if self._by_label and catalog is None and not self._has(_DATABASE_NAME):
             raise ConfigurationError(
                 "a policy chooses by label, and there is no SQL catalog: pass --catalog URL, or"
                 f" make one: aerolog catalog sync --archive-dir {self._archive_dir}"
             )
-        if not has_catalog and not exports:
+        if not (catalog or exports or self._has(_DATABASE_NAME) or self._has(_JOURNAL_NAME)):
             return Known(total_bytes=total)
         from aerolog.catalog.index.retention_facts import retention_facts
 
         facts = retention_facts(self._archive_dir, catalog, exports=exports)
-        if facts.problems and (self._by_label or facts.has_catalog or exports):
-            raise AerologError(f"nothing is deleted: {facts.problems[0]}")
-        return Known(
-            labels=facts.labels, needs=facts.needs, problems=facts.problems, total_bytes=total
-        )
+        return Known(labels=facts.labels, needs=facts.needs, total_bytes=total)
 
-    def _folder_has_one(self) -> bool:
-        return (Path(self._archive_dir) / _DATABASE_NAME).exists()
+    def _has(self, name: str) -> bool:
+        return os.path.lexists(Path(self._archive_dir) / name)
 
 
 def archive_access(
