@@ -72,7 +72,7 @@ def check_is_catalog(engine: Engine) -> None:
         path = Path(str(file))
         if not path.exists():
             raise NotACatalogError(
-                f"{named(engine.url)} is not there; name the right one, or run: aerolog catalog sync"
+                f"{named(engine.url)} is not there; name another, or run: aerolog catalog sync"
             )
         if path.is_file() and path.stat().st_size == 0:
             raise NotACatalogError(

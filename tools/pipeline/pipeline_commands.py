@@ -123,6 +123,48 @@ def status(
     _say_plan(job, state.plan, state.unfinished)
 
 
+@command(
+    app,
+    examples=(
+        "pipeline forget orders --archive-dir aeron-archive",
+        "pipeline forget orders --output /lake/old --catalog postgresql+psycopg://me@db/fleet",
+    ),
+)
+@grouped
+def forget(
+    job: Annotated[str, typer.Argument(metavar="JOB", help="The job's name, not its file.")],
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", metavar="TARGET", help="Only what it has loaded into this one."),
+    ] = None,
+    as_json: JsonOption = False,
+    catalog: CatalogOptions,
+) -> None:
+    """Forget a job that is given up, so that retention keeps nothing for it any more.
+
+    Its output stays as it is. A run of the job goes on where the commits in its output end, and
+    retention heeds it again.
+    """
+    from aerolog.catalog.index.job_runs import forget as forget_job
+    from aerolog.catalog.index.job_runs import list_runs
+    from aerolog.tools.terminal import console
+    from aerolog.transport.errors import AerologError
+
+    with open_catalog(catalog) as opened:
+        is_known = output is None and bool(list_runs(opened, job, 1))
+        marks, problems = forget_job(opened, job, output)
+    for problem in problems:
+        console.remark(problem)
+    if not marks and not is_known:
+        where = "" if output is None else f" with the output {output}"
+        raise AerologError(f"the catalog has no job {job!r}{where}: see aerolog pipeline status")
+    if as_json:
+        console.print_json({"job": job, "output": output, "recordings": marks})
+    else:
+        console.say(f"job {job} is forgotten; it had loaded {marks} recordings")
+
+
 def _job(path: Path, options: CatalogOptions) -> "Job":
     from aerolog.catalog.export.pipeline.job import load_job
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines_here import numbers, run_here, visible, write_job
 
+from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.catalog.index.recording_catalog import DATABASE_NAME
 from aerolog.tools.command_line.invocation import run
 
@@ -151,3 +152,25 @@ def test_a_folder_that_is_no_archives_gets_no_database(
         assert code == 1
         assert "is no archive's folder, it has no archive.catalog" in err
         assert list((home / "archive").iterdir()) == []
+
+
+def test_a_job_that_is_given_up_is_forgotten(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers(0, 1000).write(home / "archive")
+    run_here(write_job(home))
+    where = ("--archive-dir", home / "archive")
+    policy = ("retention", "plan", "--stream", "10", "--max-size", "64k", "--accept-clock")
+    policy += tuple(map(str, where))
+    numbers(1000, 3000).write(home / "archive")
+    with RecordingCatalog.open(archive_dir=home / "archive") as catalog:
+        sync_folder(catalog, home / "archive")
+    assert run([*policy]) == 0
+    assert "job numbers has not loaded it" in capsys.readouterr().out
+    code, _, err = said(capsys, "forget", "letters", *where)
+    assert (code, err.splitlines()[0][:39]) == (1, "aerolog: the catalog has no job 'letters"[:39])
+    code, out, _ = said(capsys, "forget", "numbers", *where)
+    assert (code, out) == (0, "job numbers is forgotten; it had loaded 1 recordings\n")
+    assert run([*policy]) == 0
+    assert "has not loaded it" not in capsys.readouterr().out
+    assert visible(home / "out") != []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from retention_facts import DAY_MS, NOW_MS, SEGMENT, facts, recording
 
@@ -130,6 +132,28 @@ def test_what_somebody_needs_stays_with_all_behind_it() -> None:
     assert cuts(found) == {0: 2}
     (kept,) = found.kept
     assert (kept.position, kept.kind, kept.reason) == (2 * SEGMENT, "replay", "a replay reads it")
+
+
+@pytest.mark.parametrize(
+    ("active", "read", "gone"),
+    [
+        (True, 0, {}),
+        (True, SEGMENT + 32, {0: 1}),
+        (True, 4 * SEGMENT, {0: 4}),  # Everything so far, and the last segment is being written.
+        (False, SEGMENT + 32, {0: 1}),
+        (False, 4 * SEGMENT, {0: "all"}),
+        (False, 5 * SEGMENT, {0: "all"}),
+    ],
+)
+def test_what_was_read_goes_and_what_comes_after_it_stays(
+    active: bool, read: int, gone: dict[int, object]
+) -> None:
+    need = Need(0, read, "pipeline", "a job reads it", reads_on=True)
+    old = recording(active=active, steady=active)
+    found = planned(AGE.format("1d"), old, needs=(need,))
+    assert cuts(found) == gone
+    whole = dataclasses.replace(need, reads_on=False)
+    assert "all" not in cuts(planned(AGE.format("1d"), old, needs=(whole,))).values()
 
 
 def test_a_held_recording_loses_nothing() -> None:

@@ -22,6 +22,13 @@ from aerolog.archive.retention.reader_query import (
     parse,
 )
 from aerolog.archive.retention.run import Retention
+from aerolog.catalog.index import RecordingCatalog, sync_folder
+from aerolog.catalog.index.job_runs import (
+    AppliedRange,
+    RunTotals,
+    apply_commit,
+    journal_commit,
+)
 from aerolog.tools.main import main
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import ActiveArchiveError, MessageFormatError
@@ -145,6 +152,43 @@ def test_the_command_finds_the_archive_of_a_folder(folder: Path, capsys) -> None
         assert archive.start_position(0) == 4 * SEGMENT
         assert bases(folder) == [4]
         assert run("status")["files"] == 4
+
+
+def test_what_a_job_has_not_read_of_a_live_recording_stays(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = ["--stream", str(STREAM_ID), "--max-size", "64k"]
+    where = ["--archive-dir", str(folder)]
+
+    with (
+        served(folder) as (_, aeron, archive),
+        RecordingCatalog.open(archive_dir=folder) as catalog,
+        aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as other,
+    ):
+        other.wait_connected(30, writable=True)
+        other.send(MESSAGE, timeout=30)
+        until(lambda: archive.list_recording(1) is not None, "the other recording")
+        until(lambda: archive.recording_position(1) == other.position, "its first message")
+        sync_folder(catalog, folder)
+        ranges = [
+            AppliedRange(str(folder), one, 0, archive.recording_position(one), 1, {})
+            for one in (0, 1)
+        ]
+        named = {"job": "nightly", "output": "/lake", "run_id": "run-1", "ranges": ranges}
+        apply_commit(catalog, time_ms=1, totals=RunTotals(1, 1, 0, "{}"), **named)
+        assert journal_commit(catalog, **named) == []
+        for _ in range(SEGMENTS * 64):
+            other.send(MESSAGE, timeout=30)
+        until(lambda: archive.recording_position(1) == other.position, "all of it")
+        # All of both that the catalog knows of is read, and the second one has gone on.
+        assert main(["retention", "apply", *policy, *where, "--yes"]) == 0
+        assert "recording 1 from 0 on: job nightly has loaded it" in capsys.readouterr().out
+        assert [archive.start_position(one) for one in (0, 1)] == [4 * SEGMENT, 0]
+        catalog.close()
+        (folder / "aerolog-catalog.db").unlink()
+        assert main(["retention", "apply", *policy, *where, "--yes"]) == 1
+        assert "nothing is deleted" in capsys.readouterr().err
+        assert archive.start_position(1) == 0
 
 
 def test_readers_are_told_in_parts_and_the_lowest_of_each_recording() -> None:

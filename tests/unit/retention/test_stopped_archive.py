@@ -15,6 +15,7 @@ from aerolog.archive.format.mark_claim import borrowed_folder
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.retention.archive_access import RefusedError, StoppedArchive
 from aerolog.archive.retention.clock import read_clock
+from aerolog.archive.retention.errors import NeedsUnknownError
 from aerolog.archive.retention.facts import Need
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import STEP_BEGIN, Journal
@@ -248,6 +249,39 @@ def test_a_step_that_failed_is_gone_on_with(disk) -> None:
     _, applied = run(disk, "[[policy]]\nstream = 5\nmax_age = '1d'")
     assert "2 files were left" in applied.settled[0]
     assert names(disk) == ["0-0.rec", f"0-{3 * SEGMENT}.rec"]
+
+
+@pytest.mark.parametrize("read", [SEGMENT, 4 * SEGMENT])
+def test_a_recording_that_was_read_to_its_end_goes_as_a_whole(disk, read) -> None:
+    write_recording(FOLDER, disk)
+    needs: list[Need] = []
+
+    def begin(_planned) -> bool:
+        needs.append(Need(0, read, "pipeline", "a job has come so far", reads_on=True))
+        return True
+
+    with StoppedArchive.borrow(FOLDER, disk) as door:
+        known = retention(disk, AGE, known=lambda: Known(needs=tuple(needs)))
+        _, applied = known.run(door, begin)
+    assert [one.reason for one in applied.kept] == ["a job has come so far"] * (read == SEGMENT)
+    assert (start_of(disk, 0) is None) == (read > SEGMENT)
+
+
+def test_needs_that_cannot_be_told_any_more_end_a_run(disk) -> None:
+    write_recording(FOLDER, disk)
+    write_recording(FOLDER, disk)
+    asked = []
+
+    def known() -> Known:
+        asked.append(start_of(disk, 0))
+        if asked[-1] is None:
+            raise NeedsUnknownError("nothing is deleted: the catalog is gone")
+        return Known()
+
+    with pytest.raises(NeedsUnknownError):
+        run(disk, AGE, known=known)
+    assert (start_of(disk, 0), start_of(disk, 1)) == (None, 0)
+    assert "the catalog is gone" in Journal.open(FOLDER, disk).state.last_run.error
 
 
 # -- archives are kept out ------------------------------------------------------------------------
