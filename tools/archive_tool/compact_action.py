@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME, ENTRY_HEADER_LENGTH
+from aerolog.archive.format.mark_claim import borrowed_folder
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog, Entry, check_state
 from aerolog.tools.archive_tool.change_plan import (
     TablePlan,
@@ -23,6 +24,7 @@ from aerolog.tools.archive_tool.change_plan import (
 from aerolog.tools.archive_tool.java_error import IO_ERROR, JavaError, java_error_of
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import NOT_EMPTY_ERROR, remove_segment, segments_by_id
+from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
@@ -84,11 +86,21 @@ def compact(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     if not terminal.dry_run:
         refuse_running(folder, "it would go on in a catalog that nobody finds any more")
     with in_words(folder), EditableCatalog.view(folder) as catalog:
-        plan = _plan(plan_compaction(folder, catalog), folder)
+        planned = plan_compaction(folder, catalog)
+        plan = _plan(planned, folder)
         if not is_agreed(plan, terminal):
             return 0
-        Path(file_in(folder, COMPACT_NAME)).unlink(missing_ok=True)  # of a run that was cut short
-        done = compact_catalog(folder, catalog)
+        # An archive may have been started, and have gone again, while the question was open.
+        with (
+            borrowed_folder(folder, RealFileSystem()),
+            EditableCatalog.view(folder) as present,
+        ):
+            now = plan_compaction(folder, present)
+            if (now.content, now.names) != (planned.content, planned.names):
+                raise AerologError(f"{folder}: its catalog has changed since the plan: look again")
+            # A run that was cut short may have left one.
+            Path(file_in(folder, COMPACT_NAME)).unlink(missing_ok=True)
+            done = compact_catalog(folder, present)
     terminal.result(
         {"dry_run": False, **plan.details},
         f"removed {len(done.removed)} recordings and {len(done.names)} segment files;"

@@ -61,10 +61,23 @@ def delete_orphaned_segments(folder: str, arguments: Sequence[str], terminal: Te
         plan = _plan(folder, found)
         if not is_agreed(plan, terminal):
             return 0
-        for _, name in found:
+    # An archive may run, and have attached a segment while the question was open.
+    with in_words(folder), EditableCatalog.view(folder) as catalog:
+        agreed = {name for _, name in found}
+        now = segments_by_id(folder)
+        gone = [
+            name
+            for entry in catalog.entries_of(recording_id)
+            for name in orphans(entry, now.get(entry.recording_id, []))
+            if name in agreed
+        ]
+        for name in gone:
             remove_segment(file_in(folder, name))
         RealFileSystem().sync_dir(folder)
-    terminal.result({"dry_run": False, **plan.details}, f"deleted {len(found)} segment files")
+    details = {"dry_run": False, **plan.details, "deleted": gone}
+    kept = len(found) - len(gone)
+    note = f"; {kept} belong to their recordings by now and stay" if kept else ""
+    terminal.result(details, f"deleted {len(gone)} segment files{note}")
     return 0
 
 

@@ -7,16 +7,21 @@ import json
 import os
 import re
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
 from archive_tool_runs import file_states
+from mark_headers import archive_header
 from old_archives import new_mark
 from unprivileged import forbid, run_unprivileged
 
+from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.testing.recordings import RecordingBuilder
+from aerolog.tools.archive_tool import compact_action, orphans_action
 from aerolog.tools.archive_tool.actions import COMMANDS
 from aerolog.tools.archive_tool.checked_files import open_catalog
 from aerolog.tools.main import main
@@ -371,3 +376,54 @@ def test_the_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None
     for part, changes in ((looking, False), (changing, True)):
         words = set(re.findall(r"[a-z-]+", part.partition(":")[2]))
         assert words == {name for name, one in COMMANDS.items() if one.changes == changes}
+
+
+def while_asked(monkeypatch: pytest.MonkeyPatch, action: Any, happens: Callable[[], None]) -> None:
+    def agreed(*_: object) -> bool:
+        happens()
+        return True
+
+    monkeypatch.setattr(action, "is_agreed", agreed)
+
+
+def test_a_segment_that_was_attached_while_it_was_asked_stays(
+    with_orphan: Path, tool: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def extend() -> None:
+        with CatalogFile.open(with_orphan, capacity=4096) as catalog:
+            catalog.extend_recording(0, 0, 0, catalog.descriptor(0).session_id)
+
+    while_asked(monkeypatch, orphans_action, extend)
+    before = {path.name for path in with_orphan.glob("*.rec")}
+    done = tool("delete-orphaned-segments", "0", yes=True)
+    assert (done.code, "1 belong to their recordings by now" in done.out) == (0, True)
+    assert {path.name for path in with_orphan.glob("*.rec")} == before
+
+
+def test_a_catalog_that_changes_while_it_is_asked_is_not_compacted(
+    folder: Path, tool: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change() -> None:
+        with CatalogFile.open(folder, capacity=4096) as catalog:
+            catalog.change_state(0, RecordingState.INVALID)
+
+    while_asked(monkeypatch, compact_action, change)
+    with pytest.raises(AerologError, match="has changed since the plan"):
+        tool("compact", yes=True)
+    assert states(folder)[0] == RecordingState.INVALID
+
+
+def test_an_archive_that_is_started_while_it_is_asked_keeps_its_catalog(
+    folder: Path, tool: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marks: list[ArchiveMarkFile] = []
+
+    def start() -> None:
+        marks.append(ArchiveMarkFile.claim(folder, archive_header(pid=os.getpid())))
+        marks[0].ready()
+
+    before = (folder / "archive.catalog").read_bytes()
+    while_asked(monkeypatch, compact_action, start)
+    with pytest.raises(AerologError, match="an archive runs in"):
+        tool("compact", yes=True)
+    assert (folder / "archive.catalog").read_bytes() == before
