@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 import sys
 import tempfile
@@ -26,6 +27,7 @@ from aerolog.catalog.export.pipeline.unit_reader import load
 from aerolog.catalog.export.pipeline.unit_writer import write
 from aerolog.catalog.export.pipeline.units import UnitResult
 from aerolog.catalog.extras import require
+from aerolog.catalog.locations import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,12 +36,17 @@ if TYPE_CHECKING:
 
     from aerolog.catalog.export.pipeline.job import Job, Rule
     from aerolog.catalog.export.pipeline.job_run import Work
+    from aerolog.catalog.export.pipeline.units import Unit
 else:
     pa = require("pyarrow", "pipelines")
 
 _POLL_S: Final = 0.2
 _STOP_TIMEOUT_S: Final = 30.0
 _REACH_S: Final = 10.0
+#: How Spark names a task by the number of its partition.
+_TASK: Final = re.compile(r"Task (\d+) in stage")
+_WORKER_DIED: Final = ("java.io.EOFException", "Python worker exited unexpectedly")
+_RANGES_SHOWN: Final = 3
 #: Configuration unless the job says otherwise: Spark prints nothing, the time zone is UTC, and an
 #: expression that cannot be computed is null.
 DEFAULTS: Final = {
@@ -177,7 +184,7 @@ class SparkExecutor:
         def tell() -> None:
             progress(min(staged.value, length))  # a task that was repeated counts twice
 
-        results = [UnitResult.from_json(text) for text in self._collected(collect, tell)]
+        results = [UnitResult.from_json(text) for text in self._collected(collect, tell, units)]
         progress(length)
         return results
 
@@ -252,7 +259,9 @@ class SparkExecutor:
             problem = f"{name}Spark does not understand {expression!r}: {_first_line(error)}"
             raise RuleError(self._job.path, key, problem) from error
 
-    def _collected(self, collect: Callable[[], list[str]], tell: Callable[[], None]) -> list[str]:
+    def _collected(
+        self, collect: Callable[[], list[str]], tell: Callable[[], None], units: list[Unit]
+    ) -> list[str]:
         """Collect results in a thread, and tell how far it is meanwhile."""
         from pyspark import InheritableThread
         from pyspark.errors import PySparkException
@@ -287,7 +296,7 @@ class SparkExecutor:
             if not is_spark or _is_of_the_jvm(error):
                 raise error
             raise SparkRunError(
-                f"Spark gave the work up, nothing was loaded: {_last_line(error)}"
+                f"Spark gave the work up{_where(error, units)}, nothing was loaded: {_why(error)}"
             ) from error
         return collected
 
@@ -426,6 +435,31 @@ def _first_line(error: BaseException) -> str:
     """The line with which Spark begins to say what is wrong."""
     lines = (line.strip() for line in str(error).splitlines())
     return next((line for line in lines if line), type(error).__name__)[:500]
+
+
+def _where(error: BaseException, units: list[Unit]) -> str:
+    """The recordings and ranges of the task that failed, which has its unit's number."""
+    found = _TASK.search(str(error))
+    if found is None or int(found[1]) >= len(units):
+        return ""
+    unit = units[int(found[1])]
+    ranges = [
+        f"recording {one.recording_id} from {one.from_position} to {one.until_position}"
+        for one in unit.slices
+    ]
+    more = "" if len(ranges) <= _RANGES_SHOWN else f" and {len(ranges) - _RANGES_SHOWN} more"
+    shown = ", ".join(ranges[:_RANGES_SHOWN])
+    return f" while it loaded {shown}{more} of {without_secrets(unit.place)}"
+
+
+def _why(error: BaseException) -> str:
+    """What Spark says of a failure; a worker process that dies leaves nothing but a broken pipe."""
+    line = _last_line(error)
+    if any(one in str(error) for one in _WORKER_DIED):
+        return (
+            f"the worker process died ({line}), as when it has no memory left or native code fails"
+        )
+    return line
 
 
 def _last_line(error: BaseException) -> str:

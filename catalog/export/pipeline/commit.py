@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.layout import CATALOG_NAME
 from aerolog.catalog.export.manifest import Manifest, RangeEntry, RunEntry, publish
+from aerolog.catalog.export.pipeline.errors import TargetError
 from aerolog.catalog.export.pipeline.output import COMMITS, STAGING
 from aerolog.catalog.export.pipeline.run_report import RunReport, commit_report
 from aerolog.catalog.index.job_runs import (
@@ -140,6 +141,20 @@ class Commits:
                 break  # Commits are noted in order, so those before it are noted too.
             undone.append(manifest)
         return undone[::-1]
+
+    def check_staged(self, manifest: Manifest) -> None:
+        """Check that all files are there that a commit will name.
+
+        Raises:
+            TargetError: one is gone.
+        """
+        for file in manifest.unnamed():
+            # A run that another catalog allowed at the same time takes these files for left ones.
+            if self._store.size(file.staged) != file.bytes:
+                raise TargetError(
+                    f"{file.staged} in {self.output} is gone, as when another run of the job has"
+                    " cleaned up; nothing was loaded, run it again"
+                )
 
     def commit(self, manifest: Manifest, report: RunReport) -> list[str]:
         """Commit staged files, give them their names and note them in the catalog.

@@ -328,6 +328,7 @@ class _Run:
             recovered=recovered,
         )
         self._check_rejected(report)
+        self._commits.check_staged(manifest)
         if not beat(self._catalog, self._run_id):
             raise RunInProgressError(
                 f"another process took job {job.name} over, since this one was silent for too long"

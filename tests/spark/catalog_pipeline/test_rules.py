@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pipelines_here import loaded_numbers, numbers, rows, visible, write_job
 
-from aerolog.catalog.export.pipeline.errors import DamagedInputError, PipelineError, RuleError
+from aerolog.catalog.export import spark_runner
+from aerolog.catalog.export.pipeline.errors import (
+    DamagedInputError,
+    PipelineError,
+    RuleError,
+    SparkRunError,
+)
 from aerolog.catalog.export.pipeline.job import load_job
 from aerolog.catalog.export.pipeline.job_run import NoObserver, plan_job, run_job
 from aerolog.catalog.export.spark_runner import SparkExecutor, quoted
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from aerolog.catalog.export.pipeline.run_report import RunReport
+    from aerolog.catalog.export.pipeline.units import Unit
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -247,4 +255,31 @@ def test_names_that_differ_by_case_are_refused(home: Path, lenient: Any) -> None
     )
     with pytest.raises(PipelineError, match="two columns would have the name 'Key'"):
         run(path, lenient)
+    assert visible(home / "out") == []
+
+
+@pytest.mark.parametrize("rules", ["", RULES])
+def test_a_worker_that_dies_is_told_with_recording_and_range(
+    home: Path, lenient: Any, monkeypatch: pytest.MonkeyPatch, rules: str
+) -> None:
+    def dies(unit: Unit, *arguments: Any, **options: Any) -> Iterator[Any]:
+        import os
+        import signal
+
+        from aerolog.catalog.export.pipeline.unit_reader import load
+
+        if unit.index == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return load(unit, *arguments, **options)
+
+    numbers(0, 2000).write(home / "archive")
+    job = load_job(with_rules(write_job(home), rules))
+    plan, _ = plan_job(job)
+    (part,) = plan.units[1].slices
+    monkeypatch.setattr(spark_runner, "load", dies)
+    with pytest.raises(SparkRunError) as raised:
+        run_job(job, SparkExecutor(job, lenient))
+    where = f"recording 0 from {part.from_position} to {part.until_position} of {home}/archive"
+    assert where in str(raised.value)
+    assert "the worker process died" in str(raised.value)
     assert visible(home / "out") == []

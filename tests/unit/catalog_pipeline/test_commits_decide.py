@@ -6,11 +6,20 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pipelines_here import JOB, lengthen, loaded_numbers, numbers, run_here, write_job
+from pipelines_here import (
+    JOB,
+    HereExecutor,
+    lengthen,
+    loaded_numbers,
+    numbers,
+    run_here,
+    write_job,
+)
 from sqlalchemy import select, update
 
+from aerolog.catalog.export.pipeline.errors import TargetError
 from aerolog.catalog.export.pipeline.job import load_job
-from aerolog.catalog.export.pipeline.job_run import plan_job
+from aerolog.catalog.export.pipeline.job_run import plan_job, run_job
 from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.catalog.index.job_runs import load_marks
 from aerolog.catalog.index.journal_file import JOURNAL_NAME
@@ -20,6 +29,8 @@ from aerolog.catalog.index.reconstruction import rebuild
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from aerolog.catalog.export.pipeline.units import UnitResult
 
 COUNT = 2000
 
@@ -149,3 +160,20 @@ def test_a_copy_of_an_archive_is_another_archive(home: Path) -> None:
     assert run_here(path).rows == 100
     shutil.copytree(home / "archive", home / "copy", ignore=shutil.ignore_patterns("aerolog-*"))
     assert run_here(write_job(home, text=JOB.replace('"archive"', '"copy"'))).rows == 100
+
+
+def test_nothing_is_committed_whose_files_are_gone(home: Path) -> None:
+    class Cleaned(HereExecutor):
+        """Its files are removed before it commits, by a run that another catalog has allowed."""
+
+        def run(self, *arguments: Any) -> list[UnitResult]:
+            results = super().run(*arguments)
+            shutil.rmtree(home / "out" / "_aerolog" / "staging")
+            return results
+
+    numbers(0, 100).write(home / "archive")
+    path = write_job(home)
+    with pytest.raises(TargetError, match="another run of the job has cleaned up"):
+        run_job(load_job(path), Cleaned())
+    assert run_here(path).rows == 100
+    assert sorted(loaded_numbers(home / "out")) == list(range(100))
