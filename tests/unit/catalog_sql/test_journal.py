@@ -12,7 +12,7 @@ from sql_content import at_once, column, content
 
 from aerolog.catalog.index import RecordingCatalog, rebuild, sync_folder
 from aerolog.catalog.index.errors import JournalError
-from aerolog.catalog.index.facts import FIELDS, Fact, checked
+from aerolog.catalog.index.facts import FIELDS, OF_AN_ARCHIVE, Fact, checked
 from aerolog.catalog.index.journal import record, record_all
 from aerolog.catalog.index.journal_file import JOURNAL_NAME, JournalFile
 from aerolog.catalog.index.models import Archive, Mark, Name, PipelineRun, Tag
@@ -291,7 +291,7 @@ def test_every_field_that_is_left_out_is_none_or_missed() -> None:
         values = {
             name: next(one for one in (0, "x", False) if type(one) is types[0])
             for name, types in fields.items()
-        } | ({} if kind == "run" else {"recording_id": 0})
+        } | ({} if kind in OF_AN_ARCHIVE else {"recording_id": 0})
         assert checked(kind, values) == values
         for name, types in fields.items():
             rest = {key: value for key, value in values.items() if key != name}
