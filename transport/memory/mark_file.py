@@ -231,6 +231,9 @@ class MarkFile(Resource, Generic[H]):
             unused = files.is_unused(path)
             mapped = files.open_mapped(path, writable=False)
             base = cls._block_offset(mapped)
+            version = mapped.load_i32(base + cls._at("version"))
+            if version not in {0, cls.FAILED_VERSION}:
+                cls._check_version(path, version)
             activity = mapped.load_i64(base + cls._at("activity_timestamp"))
             pid = mapped.load_i64(base + cls._at("pid"))
             cls._check_dead(path, activity, pid, clock or SystemClock(), unused=unused)
