@@ -121,7 +121,6 @@ class ConsensusModule(Component):
             ingress_stream_id=config[p.INGRESS_STREAM],
             member_id=config.member.member_id,
             service_id=NULL_VALUE,
-            header_length=0,
             error_buffer_length=config[p.ERROR_BUFFER_LENGTH],
             cluster_id=config[p.CLUSTER_ID],
             aeron_directory=self._aeron_dir,
