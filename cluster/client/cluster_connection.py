@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.archive.client.caller import Steps
-    from aerolog.cluster.client.ingress import Ingress
     from aerolog.cluster.client.options import ClusterClientOptions
     from aerolog.cluster.protocol import Message
     from aerolog.transport.client import Aeron
+    from aerolog.transport.client.publication import Publication
     from aerolog.transport.client.subscription import Subscription
 
 
@@ -127,7 +127,7 @@ class ClusterConnection(SessionConnection[ClusterSession]):
         )
 
     def _ask(
-        self, subscription: Subscription, publication: Ingress, response_channel: str
+        self, subscription: Subscription, publication: Publication, response_channel: str
     ) -> Steps[SessionEvent]:
         """Send the connect request, and the answer to a challenge; return what ends them."""
         options = self._options

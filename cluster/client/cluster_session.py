@@ -25,7 +25,6 @@ from aerolog.cluster.protocol import (
     SessionMessageHeader,
 )
 from aerolog.transport.client.options import LOG
-from aerolog.transport.client.publication import Publication
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import AerologError, ConfigurationError, MessageFormatError
 from aerolog.transport.time_units import NS_PER_S
@@ -36,10 +35,10 @@ if TYPE_CHECKING:
     from aerolog.archive.client.caller import Parts, Steps
     from aerolog.cluster.client.egress_batch import EgressBatch
     from aerolog.cluster.client.egress_message import EgressMessage
-    from aerolog.cluster.client.ingress import Ingress
     from aerolog.cluster.client.options import ClusterClientOptions
     from aerolog.transport.client import Aeron
     from aerolog.transport.client.claim import BufferClaim
+    from aerolog.transport.client.publication import Publication
     from aerolog.transport.client.subscription import Subscription
     from aerolog.transport.protocol.sbe import Buffer
 
@@ -80,7 +79,7 @@ class ClusterSession:
         aeron: Aeron,
         options: ClusterClientOptions,
         subscription: Subscription,
-        publication: Ingress,
+        publication: Publication,
         endpoints: dict[int, str],
         opened: SessionEvent,
     ) -> None:
@@ -106,7 +105,6 @@ class ClusterSession:
         self._egress = EgressReader(subscription, self.session_id)
         self._answers: dict[int, AdminResponse | None] = {}  # to requests that are under way
         self._pulse: SessionPulse | None = None
-        self._next_sign_ns = 0
         self._last_warning_ns: int | None = None
         self._unsaid = 0
         self._set_header()
@@ -160,7 +158,7 @@ class ClusterSession:
             claim.on_commit = partial(self._on_commit, self.publication)
         return claim
 
-    def _on_commit(self, publication: Ingress) -> None:
+    def _on_commit(self, publication: Publication) -> None:
         """Count a claim; one that is committed late went to a leader that was lost meanwhile."""
         if publication is self.publication and self.state is ClientState.CONNECTED:
             self._offered += 1
@@ -174,9 +172,9 @@ class ClusterSession:
         return self.publication.offer(self._keep_alive) > 0
 
     def _begin_signs(self) -> None:
-        """Give signs of life from now on, by the client's thread where that is possible."""
+        """Give signs of life from now on, by the client's thread."""
         interval_ns = self._options.keepalive_interval_ns
-        if interval_ns and isinstance(self.publication, Publication):
+        if interval_ns:
             self._pulse = SessionPulse(self.publication, self._keep_alive, interval_ns)
             self._aeron.conductor.liveness.add_pulse(self._pulse)
 
@@ -184,15 +182,6 @@ class ClusterSession:
         pulse, self._pulse = self._pulse, None
         if pulse is not None:
             self._aeron.conductor.liveness.remove_pulse(pulse)
-
-    def _sign(self) -> None:
-        """Give a sign of life if one is due, for an ingress of one thread."""
-        interval_ns = self._options.keepalive_interval_ns
-        if self._pulse is not None or not interval_ns:
-            return
-        now_ns = self._options.clock.now_ns()
-        if now_ns >= self._next_sign_ns and self.keep_alive():
-            self._next_sign_ns = now_ns + interval_ns
 
     def _refusal(self) -> OfferStatus:
         return OfferStatus.CLOSED if self.state is ClientState.CLOSED else OfferStatus.NOT_CONNECTED
@@ -219,8 +208,6 @@ class ClusterSession:
         if self.state is ClientState.CONNECTED:
             if not self.subscription.is_connected or not self.publication.is_connected:
                 self._await_leader()
-            else:
-                self._sign()
         else:
             work += self._follow()
         return work
@@ -342,7 +329,7 @@ class ClusterSession:
             return 1
         return 0
 
-    def _new_ingress(self) -> tuple[int, Ingress] | None:
+    def _new_ingress(self) -> tuple[int, Publication] | None:
         """The new leader's ingress once it is connected; one that is refused is given up."""
         if self._ingress is None:
             return None

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     from aerolog.cluster.client.options import ClusterClientOptions
     from aerolog.transport.client import Aeron
-    from aerolog.transport.client.publication import ExclusivePublication, Publication
-
-    Ingress = Publication | ExclusivePublication
+    from aerolog.transport.client.publication import Publication
 
 #: The key of the publication of an ingress without endpoints.
 ANY_MEMBER = -1
@@ -31,8 +29,8 @@ class IngressPublications:
     def __init__(self, aeron: Aeron, options: ClusterClientOptions) -> None:
         self._aeron = aeron
         self._options = options
-        self._adding: dict[int, Future[Ingress]] = {}
-        self._added: dict[int, Ingress] = {}
+        self._adding: dict[int, Future[Publication]] = {}
+        self._added: dict[int, Publication] = {}
         self._failure: AerologError | None = None
 
     def add(self, endpoints: dict[int, str]) -> None:
@@ -43,14 +41,14 @@ class IngressPublications:
         } or {ANY_MEMBER: str(channel)}
         aeron, stream_id = self._aeron, self._options.ingress_stream_id
         add = (
-            aeron.add_exclusive_publication_async
+            aeron.add_unshared_publication_async
             if self._options.is_ingress_exclusive
             else aeron.add_publication_async
         )
         for member, text in channels.items():
-            self._adding[member] = add(text, stream_id)  # type: ignore[assignment]
+            self._adding[member] = add(text, stream_id)
 
-    def connected(self) -> tuple[int, Ingress] | None:
+    def connected(self) -> tuple[int, Publication] | None:
         """The first member whose publication is connected, None while there is none.
 
         Raises:
@@ -72,7 +70,7 @@ class IngressPublications:
                 return member, publication
         return None
 
-    def keep(self, member: int) -> Ingress:
+    def keep(self, member: int) -> Publication:
         """Close all publications but a member's, which the caller owns from now on."""
         publication = self._added.pop(member)
         self.close()

@@ -72,8 +72,9 @@ class ClusterClientOptions(SessionOptions):
         egress_channel: where the cluster answers; port 0 lets the system choose.
         message_timeout: seconds for the whole of connecting, and for ``send``.
         name: shown by the cluster, at most 100 characters.
-        is_ingress_exclusive: whether offers come from one thread, and so cost less. Then signs of
-            life are given while the program polls only.
+        is_ingress_exclusive: whether the client has an ingress log of its own. Otherwise it shares
+            one with the other clients of its driver that do not have their own, which then wait for
+            each other and may send in each other's sessions.
         keepalive_interval: seconds between two signs of life, which the client gives by itself,
             also while other code holds the interpreter's lock; 0 for none.
         credentials: sent with the connect request, or a supplier of them, which is asked each time
@@ -92,7 +93,7 @@ class ClusterClientOptions(SessionOptions):
     egress_stream_id: int = EGRESS_STREAM.default
     message_timeout: float = MESSAGE_TIMEOUT.default / NS_PER_S
     name: str = NAME.default
-    is_ingress_exclusive: bool = False
+    is_ingress_exclusive: bool = True
     keepalive_interval: float = 1.0
     credentials: bytes | CredentialsSupplier = b""
     on_challenge: Callable[[bytes], bytes] | None = None

@@ -30,6 +30,8 @@ class ModuleCounters:
         commit_position: how far services may read the log, bytes.
         toggle: a Toggle.
         node_toggle: the toggle of this node alone.
+        invalid_requests: messages in a session that another client sent, which the reference does
+            not count, though it has a type for the counter.
     """
 
     def __init__(self, aeron: Aeron, config: ModuleConfig) -> None:
@@ -78,6 +80,9 @@ class ModuleCounters:
         self.snapshot_time_exceeded = self._add(
             counter_types.MODULE_SNAPSHOTS_EXCEEDED,
             f"Total max snapshot duration exceeded count: threshold={slow}",
+        )
+        self.invalid_requests = self._add(
+            counter_types.INVALID_REQUESTS, "Cluster invalid request count"
         )
 
     def _add(self, type_id: int, text: str, more: str = "") -> Counter:

@@ -189,6 +189,7 @@ class ModuleAgent(SteadyAgent):
             self._services.check_alive()
         work += self._poll_consensus()
         work += self._poll_ingress(now_ns)
+        self._report_strangers()
         work += self._turn_flow()
         if not self._ended:
             work += self._work_as_leader(now_ns) + self._turn_extension(now_ns)
@@ -487,7 +488,11 @@ class ModuleAgent(SteadyAgent):
             and block_length == SessionMessageHeader.LAYOUT.block_length
             and term_id == self._context.leadership_term_id
             and session_id in self._sessions.open
+            and self._fits_the_log(data)
         )
+
+    def _fits_the_log(self, data: bytes) -> bool:
+        return self._log is None or len(data) <= self._log.publication.max_message_length
 
     def _on_ingress(self, data: bytes, image: Image, now_ns: int) -> None:
         message = SCHEMA.decode(data)
@@ -495,15 +500,52 @@ class ModuleAgent(SteadyAgent):
             case SessionConnectRequest():
                 self._sessions.on_connect(message, image, now_ns)
             case ChallengeResponse():
-                self._sessions.on_challenge_response(message, now_ns)
+                self._sessions.on_challenge_response(message, image, now_ns)
+            case SessionMessageHeader() if not self._fits_the_log(data):
+                if self._is_own_request(message, image):
+                    self._report_long(message.cluster_session_id, len(data))
             case SessionCloseRequest():
-                if message.leadership_term_id == self._context.leadership_term_id:
+                if self._is_own_request(message, image):
                     self._sessions.ask_close(message.cluster_session_id, CloseReason.CLIENT_ACTION)
             case AdminRequest():
-                if message.leadership_term_id == self._context.leadership_term_id:
+                if self._is_own_request(message, image):
                     self._sessions.on_admin_request(message, self._ask_snapshot)
             case _:
                 return  # of another term, of an unknown session, or not for a leader: passed over
+
+    def _is_own_request(
+        self, message: SessionMessageHeader | SessionCloseRequest | AdminRequest, image: Image
+    ) -> bool:
+        """Return whether a request is of this term, and from the client of its session."""
+        return message.leadership_term_id == self._context.leadership_term_id and self.takes_from(
+            message.cluster_session_id, image.correlation_id
+        )
+
+    def _report_long(self, session_id: int, length: int) -> None:
+        assert self._log is not None
+        error = MessageTooLargeError(
+            f"message exceeds maxMessageLength of {self._log.publication.max_message_length},"
+            f" length={length}: session {session_id} sent it, and it was dropped: send it in parts,"
+            " or give aeron.cluster.log.channel a larger term-length"
+        )
+        self._context.reporter.error(error, "message of a client that is too long")
+
+    def _report_strangers(self) -> None:
+        """Count messages from other clients than those of their sessions, and report the first."""
+        counter = self._context.counters.invalid_requests
+        if counter.value == self.strangers:
+            return
+        counter.value = self.strangers
+        session = self._sessions.open.get(self.last_stranger)
+        if session is not None and not session.is_stranger_told:
+            session.is_stranger_told = True
+            self._context.reporter.error(
+                ClusterError(
+                    f"session {session.session_id} got a message from a publication that is not its"
+                    " client's: it was dropped, and further ones are counted only"
+                ),
+                "message of a stranger",
+            )
 
     def _ask_snapshot(self) -> str:
         toggle = self._context.counters.toggle

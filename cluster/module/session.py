@@ -56,6 +56,8 @@ class Session:
         last_activity_ns: when it was last heard of, monotonic time.
         refusal: what a client is told that is not let in.
         client_info, source_identity, image_session_id: who the client says it is, and from where.
+        ingress_image_id: the image of its connect request, -1 when that came in an earlier term.
+        is_stranger_told: whether a message that another client sent in it was reported.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Session:
         client_info: str = "",
         source_identity: str = "",
         image_session_id: int = 0,
+        ingress_image_id: int = NULL_VALUE,
     ) -> None:
         self.session_id = session_id
         self.correlation_id = correlation_id
@@ -76,6 +79,7 @@ class Session:
         self.client_info = client_info
         self.source_identity = source_identity
         self.image_session_id = image_session_id
+        self.ingress_image_id = ingress_image_id
         self.principal = b""
         self.state = SessionState.INIT
         self.opened_log_position = NULL_VALUE
@@ -83,6 +87,7 @@ class Session:
         self.last_activity_ns = 0
         self.refusal: tuple[EventCode, str] | None = None
         self.is_open_told = False
+        self.is_stranger_told = False
         self.counter: Counter | None = None
         self._challenge: bytes | None = None
         self._adding: RegistrationFuture[Publication] | None = None

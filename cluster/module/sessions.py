@@ -10,6 +10,7 @@ from aerolog.cluster.module.event_log import ClusterEventCode
 from aerolog.cluster.module.extension import extension_call
 from aerolog.cluster.module.session import Session, SessionState
 from aerolog.cluster.protocol import (
+    NULL_VALUE,
     SCHEMA_ID,
     AdminRequest,
     AdminRequestType,
@@ -22,7 +23,7 @@ from aerolog.cluster.protocol import (
     semantic_version_text,
 )
 from aerolog.cluster.protocol.schema import CLIENT_PROTOCOL_VERSION
-from aerolog.transport.errors import ChannelUriError, RegistrationError
+from aerolog.transport.errors import ChannelUriError, MessageTooLargeError, RegistrationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -90,6 +91,7 @@ class Sessions:
             client_info=request.client_info,
             source_identity=image.source_identity,
             image_session_id=image.session_id,
+            ingress_image_id=image.correlation_id,
         )
         session.last_activity_ns = now_ns
         if not is_leader:
@@ -131,11 +133,12 @@ class Sessions:
             ("refused client", text == _LIMIT_TEXT),
         )
 
-    def on_challenge_response(self, response: ChallengeResponse, now_ns: int) -> None:
+    def on_challenge_response(self, response: ChallengeResponse, image: Image, now_ns: int) -> None:
         """Take a client's answer to a challenge."""
         for session in self._pending:
             if (
                 session.session_id == response.cluster_session_id
+                and session.ingress_image_id == image.correlation_id
                 and session.state is SessionState.CHALLENGED
             ):
                 session.last_activity_ns = now_ns
@@ -217,13 +220,12 @@ class Sessions:
         timeout_ns = self._context.config[p.SESSION_TIMEOUT]
         for session in list(self._pending):
             try:
-                is_connected = session.is_connected()
-            except RegistrationError as error:
+                if session.is_connected():
+                    self._authenticate(session)
+            except (RegistrationError, MessageTooLargeError) as error:
                 self._context.reporter.error(error, "response channel")
                 self._drop(session)
                 continue
-            if is_connected:
-                self._authenticate(session)
             if session.state is SessionState.REJECTED:
                 self._pending.remove(session)
                 self._leaving.append(session)
@@ -250,7 +252,12 @@ class Sessions:
             self._authenticator.on_challenged_session(session, now_ms)
 
     def _open(self, session: Session, log: LogPublisher, now_ns: int) -> int:
-        position = log.session_open(session, self._steady.now())
+        try:
+            position = log.session_open(session, self._steady.now())
+        except MessageTooLargeError as error:
+            self._context.reporter.error(error, "session that is too long for the log")
+            session.refuse(EventCode.ERROR, "response channel and principal are too long")
+            return 1
         if position == 0:
             return 0
         session.opened_log_position = position
@@ -389,7 +396,10 @@ class Sessions:
 
     def _tell_steady(self) -> None:
         self._steady.set_sessions(
-            [(session.session_id, session.last_activity_ns) for session in self.open.values()]
+            [
+                (session.session_id, session.last_activity_ns, session.ingress_image_id)
+                for session in self.open.values()
+            ]
         )
 
     # -- what a log or a snapshot says -----------------------------------------------------------
@@ -424,9 +434,11 @@ class Sessions:
 
     def begin_term(self, now_ns: int) -> None:
         """Begin to lead: answer the sessions that were open before, and time them from now."""
+        self._steady.forget_images()
         for session in self.open.values():
             session.last_activity_ns = now_ns
             session.is_open_told = True
+            session.ingress_image_id = NULL_VALUE
             try:
                 session.connect(self._context.aeron)
             except (RegistrationError, ChannelUriError) as error:

@@ -22,12 +22,18 @@ cdef class SteadyAgent(WatchAgent):
     cdef void** _ingress_readers
     cdef int32_t _ingress_count
     cdef int32_t _first_ingress
+    cdef int64_t* _ingress_ids        # of the images
+    cdef int64_t _image_id            # of the image that is read
     cdef SessionIndex _activity       # when open sessions were last heard of
+    cdef SessionIndex _origins        # the ids of the images that they take messages from
     cdef int64_t* _recorded           # how much of the log is recorded
     cdef int64_t* _commit
     cdef object _counters
     cdef int64_t _now_ns
     cdef readonly int64_t messages    # how many messages of clients went into the log
+    cdef readonly int64_t strangers   # how many came from another image than their session's
+    cdef readonly int64_t last_stranger
+    cdef bint _is_own(self, int64_t session_id, int64_t image_id) noexcept nogil
     cdef int _on_ingress(self, const void* fragment) noexcept nogil
     cdef int64_t cluster_time(self) noexcept nogil
     cdef int _leave(self) noexcept nogil

@@ -5,7 +5,7 @@ leaves where it is, in the image, and asks for `control`, whose typed Python goe
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 
 from aerolog.archive.protocol.offsets cimport (
     BLOCK_LENGTH_OFFSET,
@@ -42,6 +42,9 @@ from aerolog.transport.logbuffer.fragment cimport fragment_t
 from aerolog.transport.logbuffer.log_reader cimport ACTION_ABORT, ACTION_CONTINUE, LogReader
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FLAG_BEGIN
+
+cdef enum:
+    NO_IMAGE = -1     # the session takes messages from the first image that has one for it
 
 
 cdef int take_ingress(void* context, const fragment_t* fragment) noexcept nogil:
@@ -83,6 +86,13 @@ def pass_over_messages(Image image not None, limit: int, until: int) -> int:
 cdef class SteadyAgent(WatchAgent):
     """Writes messages of open sessions into the log and moves the commit position.
 
+    A session takes messages from one image only, so that nobody sends in another client's session.
+    It is the image of the connect request. A client follows a new leader with a new publication,
+    and its session goes on: in each new term the first message or sign of life of a session with
+    the term's id says which image is its own. A client that reconnects has a new session. An image
+    that is gone never comes back under its id, and neither does a client of UDP within a term,
+    since ingress is subscribed without rejoining: its session times out.
+
     Args:
         role_name: the agent's name.
         doorbell: rung to have `control` called.
@@ -93,6 +103,8 @@ cdef class SteadyAgent(WatchAgent):
 
     Attributes:
         messages: how many messages of clients went into the log.
+        strangers: how many messages were dropped that came from another image than their session's.
+        last_stranger: the session of the last of them.
     """
 
     def __init__(
@@ -115,9 +127,11 @@ cdef class SteadyAgent(WatchAgent):
 
     def __cinit__(self, *_: object, **__: object) -> None:
         self._activity = SessionIndex()
+        self._origins = SessionIndex()
 
     def __dealloc__(self) -> None:
         free(self._ingress_readers)
+        free(self._ingress_ids)
 
     def lead(
         self,
@@ -160,25 +174,56 @@ cdef class SteadyAgent(WatchAgent):
 
     def set_ingress(self, tuple images) -> None:
         """Set the images from which messages are taken."""
+        cdef Image image
+        cdef int32_t index = 0
         cdef void** readers = readers_of(images)
+        cdef int64_t* ids = <int64_t*> malloc((len(images) + 1) * sizeof(int64_t))
+        if ids == NULL:
+            free(readers)
+            raise MemoryError()
+        for image in images:
+            ids[index] = image.correlation_id
+            index += 1
         free(self._ingress_readers)
+        free(self._ingress_ids)
         self._ingress_readers = readers
+        self._ingress_ids = ids
         self._ingress_count = <int32_t> len(images)
         self._ingress_images = images
 
     def set_sessions(self, list sessions) -> None:
-        """Set the open sessions, as pairs of id and time of the last activity.
+        """Set the open sessions.
 
-        Sessions that stay keep their time, if it is later.
+        Args:
+            sessions: for each its id, the time of its last activity, and the id of the image that
+                opened it, -1 when it was opened in an earlier term. Sessions that stay keep their
+                time, if it is later, and their image.
         """
         cdef int64_t* known
-        cdef list entries = []
-        for session_id, last_activity_ns in sessions:
+        cdef list times = []
+        cdef list origins = []
+        for session_id, last_activity_ns, image_id in sessions:
             known = self._activity.find(session_id)
             if known != NULL and known[0] > last_activity_ns:
                 last_activity_ns = known[0]
-            entries.append((session_id, last_activity_ns))
-        self._activity.assign(entries)
+            times.append((session_id, last_activity_ns))
+            known = self._origins.find(session_id)
+            origins.append((session_id, image_id if known == NULL else known[0]))
+        self._activity.assign(times)
+        self._origins.assign(origins)
+
+    def forget_images(self) -> None:
+        """Forget from which images sessions take messages, as a new term begins."""
+        self._origins.assign([])
+
+    def takes_from(self, session_id: int, image_id: int) -> bool:
+        """Return whether an open session takes a message from an image; count it if not.
+
+        Args:
+            session_id: the cluster's id of the session.
+            image_id: the correlation id of the image.
+        """
+        return self._is_own(session_id, image_id)
 
     def take_left(self) -> bool:
         """Return whether a message was left in the ingress since the last call."""
@@ -201,6 +246,17 @@ cdef class SteadyAgent(WatchAgent):
     cdef int _leave(self) noexcept nogil:
         self._left = True
         return ACTION_ABORT
+
+    cdef bint _is_own(self, int64_t session_id, int64_t image_id) noexcept nogil:
+        cdef int64_t* origin = self._origins.find(session_id)
+        if origin == NULL or origin[0] == image_id:
+            return True
+        if origin[0] == NO_IMAGE:
+            origin[0] = image_id
+            return True
+        self.strangers += 1
+        self.last_stranger = session_id
+        return False
 
     cdef int _on_ingress(self, const void* found) noexcept nogil:
         cdef const fragment_t* fragment = <const fragment_t*> found
@@ -230,6 +286,8 @@ cdef class SteadyAgent(WatchAgent):
         if activity_ns == NULL or get_i64(message + TERM_ID_OFFSET) != self._leadership_term_id:
             # Of another term, or of a session that is not open: control() passes it over.
             return self._leave()
+        if not self._is_own(session_id, self._image_id):
+            return ACTION_CONTINUE
         if template_id == SESSION_MESSAGE:
             put_session_header(header, self._leadership_term_id, session_id, self.cluster_time())
             parts[0].address = header
@@ -253,6 +311,7 @@ cdef class SteadyAgent(WatchAgent):
         self._first_ingress = (self._first_ingress + 1) % self._ingress_count
         for index in range(self._ingress_count):
             at = (self._first_ingress + index) % self._ingress_count
+            self._image_id = self._ingress_ids[at]
             taken += (<LogReader> self._ingress_readers[at]).poll_controlled(
                 take_ingress, <void*> self, self._ingress_limit - taken, INT64_MAX, True
             )

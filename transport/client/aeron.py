@@ -153,6 +153,18 @@ class Aeron(Resource):
             stream_id,
         )
 
+    def add_unshared_publication_async(
+        self, channel: str | ChannelUri, stream_id: int
+    ) -> RegistrationFuture[Publication]:
+        """Add a publication with a log and session of its own, which all threads here may use."""
+        return self._publish(
+            ResourceKind.EXCLUSIVE_PUBLICATION,
+            commands.AddExclusivePublication,
+            Publication,
+            channel,
+            stream_id,
+        )
+
     def _publish(
         self,
         kind: ResourceKind,

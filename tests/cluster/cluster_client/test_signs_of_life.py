@@ -43,10 +43,24 @@ def aeron(node: Node) -> Iterator[Aeron]:
         yield client
 
 
-def test_a_program_that_sleeps_keeps_its_session(node: Node, aeron: Aeron) -> None:
-    with AeronCluster(aeron, **options(node)) as cluster:
+@pytest.mark.parametrize("is_ingress_exclusive", [True, False])
+def test_a_program_that_sleeps_keeps_its_session(
+    node: Node, aeron: Aeron, *, is_ingress_exclusive: bool
+) -> None:
+    given = options(node, is_ingress_exclusive=is_ingress_exclusive)
+    with AeronCluster(aeron, **given) as cluster:
         be_silent()
         assert answers(cluster, b"still here") == [b"still here"]
+
+
+def test_a_program_that_never_says_that_it_is_there_loses_its_session(
+    node: Node, aeron: Aeron
+) -> None:
+    with (
+        AeronCluster(aeron, **options(node, keepalive_interval=0)) as cluster,
+        pytest.raises(SessionClosedError, match="TIMEOUT"),
+    ):
+        list(cluster.messages())
 
 
 def test_a_held_interpreter_keeps_its_session(node: Node, aeron: Aeron) -> None:
@@ -57,19 +71,6 @@ def test_a_held_interpreter_keeps_its_session(node: Node, aeron: Aeron) -> None:
         ctypes.PyDLL(None).usleep(SILENCE_S * 1_000_000)
         assert answers(cluster, b"still here") == [b"still here"]
         assert not aeron.closed
-
-
-def test_an_exclusive_ingress_needs_a_program_that_polls(node: Node, aeron: Aeron) -> None:
-    alone = options(node, is_ingress_exclusive=True)
-    with AeronCluster(aeron, **alone) as cluster:
-        end = time.monotonic() + SILENCE_S
-        while time.monotonic() < end:
-            cluster.session.poll()
-            time.sleep(0.01)
-        assert answers(cluster, b"still here") == [b"still here"]
-        be_silent()
-        with pytest.raises(SessionClosedError, match="TIMEOUT"):
-            answers(cluster, b"too late")
 
 
 def test_signs_end_with_the_session(node: Node, aeron: Aeron) -> None:
