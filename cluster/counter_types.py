@@ -50,6 +50,9 @@ ELECTION_COUNT: Final = 238
 LEADERSHIP_TERM: Final = 239
 BACKUP_SNAPSHOTS_RETRIEVED: Final = 240
 SESSION: Final = 241
+# Counters that the reference does not have.
+SERVICE_MISSED: Final = 1201
+SERVICE_EGRESS_WAIT: Final = 1202
 
 #: The keys: cluster id; cluster id and service id; cluster id and session id.
 CLUSTER_KEY: Final = struct.Struct("<i")
@@ -61,7 +64,10 @@ RECOVERY_KEY: Final = struct.Struct("<qqqii")
 
 #: Types whose key begins with the cluster's id, and those of services, whose id follows.
 OF_CLUSTERS: Final = frozenset(
-    (200, 201, 202, 203, 205, 207, *range(212, 220), *range(232, 240), SESSION)
+    (
+        *(200, 201, 202, 203, 205, 207, *range(212, 220), *range(232, 240), SESSION),
+        *(SERVICE_MISSED, SERVICE_EGRESS_WAIT),
+    )
 )
 OF_SERVICES: Final = frozenset(
     (
@@ -70,6 +76,8 @@ OF_SERVICES: Final = frozenset(
         SERVICE_CYCLES_EXCEEDED,
         SERVICE_MAX_SNAPSHOT,
         SERVICE_SNAPSHOTS_EXCEEDED,
+        SERVICE_MISSED,
+        SERVICE_EGRESS_WAIT,
     )
 )
 #: Types of a backup of a cluster, of a standby, and of what makes a module of a standby. The keys

@@ -19,13 +19,22 @@ cdef class ClientSession:
     cdef public bint is_closing
     cdef object _adding
     cdef Publication _publication  # shared: events of the consensus module come in the same log
-    cdef int64_t _refused_ns      # since when there has been no room; 0 when there is
+    cdef readonly int64_t missed
+    cdef readonly bint is_missing
+    cdef int64_t _wait_began_ns   # of the wait under way, 0 without one
+    cdef int64_t _waited_ns       # in the second that began at
+    cdef int64_t _second_ns
     # Offer a message. A position; 1 where nothing is sent, because this member does not answer; or
     # one of the negative codes of base_appender.pxd.
     cdef int64_t offer_bytes(self, const uint8_t* data, int64_t length) noexcept nogil
     # Offer a message that comes again while this is False: there is no room for it yet. True, too,
-    # when the client has gone, or has not made room for SEND_TIMEOUT.
+    # when the client misses it: it has gone, or has not made room within the agent's send timeout.
     cdef bint send_bytes(self, const uint8_t* data, int64_t length) noexcept nogil
     # As offer_bytes with the GIL, from any buffer.
     cdef int64_t offer_buffer(self, object data) except? -100
+    cdef int64_t timeout_ns(self, object timeout) except? -100
+    # Offer a message until it is taken, or missed by the client.
+    cdef int64_t send_buffer(self, object data, int64_t timeout_ns) except? -100
+    cdef bint _waits(self, int64_t result, int64_t now_ns, int64_t timeout_ns) noexcept nogil
+    cdef void _end_wait(self, int64_t now_ns) noexcept nogil
     cdef bint _is_ready(self) except -1

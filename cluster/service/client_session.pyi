@@ -1,5 +1,4 @@
 from collections.abc import Iterable
-from typing import Final
 
 from typing_extensions import Buffer
 
@@ -7,8 +6,6 @@ from aerolog.cluster.service.event_agent import EventAgent
 from aerolog.transport.client.claim import BufferClaim
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.resource import Resource
-
-SEND_TIMEOUT: Final[float]
 
 class UnsentClaim(Resource):
     position: int
@@ -24,6 +21,8 @@ class ClientSession:
     response_channel: str
     principal: bytes
     is_closing: bool
+    missed: int
+    is_missing: bool
     def __init__(
         self,
         agent: EventAgent,
@@ -35,7 +34,7 @@ class ClientSession:
     def offer(self, data: Buffer) -> int | OfferStatus: ...
     def offer_vectors(self, parts: Iterable[Buffer]) -> int | OfferStatus: ...
     def try_claim(self, length: int) -> BufferClaim | UnsentClaim | OfferStatus: ...
-    def send(self, data: Buffer, *, timeout: float = ...) -> int | OfferStatus: ...
+    def send(self, data: Buffer, *, timeout: float | None = None) -> int | OfferStatus: ...
     def close(self) -> bool: ...
     def connect(self) -> None: ...
     def disconnect(self) -> None: ...

@@ -11,16 +11,12 @@ from aerolog.transport.logbuffer.appender cimport (
     NOT_CONNECTED,
     slice_t,
 )
+from aerolog.transport.time_units cimport NS_PER_S
 
 from aerolog.transport.client.added_stream import give_up
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import AerologError
 from aerolog.transport.resource import Resource
-
-cdef int64_t SEND_TIMEOUT_NS = 5_000_000_000
-#: Seconds for which `ClientSession.send` tries by default.
-SEND_TIMEOUT = SEND_TIMEOUT_NS / 1e9
-_FINAL = frozenset({OfferStatus.CLOSED, OfferStatus.MAX_POSITION_EXCEEDED})
 
 
 class UnsentClaim(Resource):
@@ -56,6 +52,8 @@ cdef class ClientSession:
         response_channel: channel of the client's egress.
         principal: what the authenticator found the client to be, encoded.
         is_closing: whether the service has asked for the session's end.
+        missed: how many messages the client has missed of those that were sent by this member.
+        is_missing: whether it misses messages now, until it is connected and reads again.
     """
 
     def __cinit__(
@@ -118,13 +116,44 @@ cdef class ClientSession:
 
     cdef bint send_bytes(self, const uint8_t* data, int64_t length) noexcept nogil:
         cdef int64_t result = self.offer_bytes(data, length)
-        if result == NOT_CONNECTED or result == BACK_PRESSURED or result == ADMIN_ACTION:
-            if self._refused_ns == 0:
-                self._refused_ns = self._agent.now_ns
-            # A client that has missed a message makes nobody wait again until it reads.
-            return self._agent.now_ns - self._refused_ns >= SEND_TIMEOUT_NS
-        self._refused_ns = 0
+        if result <= 0:
+            return not self._waits(result, self._agent.now_ns, self._agent.send_timeout_ns)
+        if self._wait_began_ns != 0:
+            self._end_wait(self._agent.now_ns)
+        self.is_missing = False
         return True
+
+    cdef bint _waits(self, int64_t result, int64_t now_ns, int64_t timeout_ns) noexcept nogil:
+        """Whether to offer again what was not taken; otherwise the client misses it."""
+        cdef int64_t left_ns = timeout_ns
+        if now_ns - self._second_ns < NS_PER_S:
+            left_ns -= self._waited_ns
+        elif self._wait_began_ns == 0:
+            self._second_ns = now_ns
+            self._waited_ns = 0
+        if (
+            result == ADMIN_ACTION
+            or result == BACK_PRESSURED
+            or (result == NOT_CONNECTED and self._adding is not None)
+        ) and not self.is_closing:
+            if self._wait_began_ns == 0:
+                # A client that misses messages makes nobody wait again until it reads.
+                if result == ADMIN_ACTION or (left_ns > 0 and not self.is_missing):
+                    self._wait_began_ns = now_ns
+                    return True
+            elif now_ns - self._wait_began_ns < left_ns:
+                return True
+        self._end_wait(now_ns)
+        self.is_missing = True
+        self.missed += 1
+        self._agent.missed += 1
+        return False
+
+    cdef void _end_wait(self, int64_t now_ns) noexcept nogil:
+        if self._wait_began_ns != 0:
+            self._waited_ns += now_ns - self._wait_began_ns
+            self._agent.egress_wait_ns += now_ns - self._wait_began_ns
+            self._wait_began_ns = 0
 
     cdef int64_t offer_buffer(self, object data) except? -100:
         cdef Py_buffer buffer
@@ -159,30 +188,39 @@ cdef class ClientSession:
             claim.buffer[:SESSION_HEADER_LENGTH] = self._agent.egress_header(self.session_id)
         return claim
 
-    def send(self, data: object, *, timeout: float = SEND_TIMEOUT) -> int | OfferStatus:
-        """Offer a message until the client's egress takes it, at most for ``timeout`` seconds.
+    def send(self, data: object, *, timeout: float | None = None) -> int | OfferStatus:
+        """Offer a message until the client's egress takes it, or the client misses it.
 
-        A client that has not made room for so long misses what comes until it reads again, so that
-        the others have to wait for it once only.
+        The call waits while the egress is full, because the client does not read as fast, and for
+        at most ``timeout`` seconds within a second for one client. A client that has not made room
+        for so long, or is not connected, misses what comes until it is connected and reads again,
+        so that it makes the others wait once only. `missed` counts what it has missed.
+
+        Args:
+            data: anything with a contiguous buffer.
+            timeout: seconds; by default what ``aerolog.cluster.service.send.timeout`` says.
 
         Returns:
             A position, or why the last try failed. Services may not let their state depend on it,
             because only the leader's service sends.
         """
+        cdef int64_t result = self.send_buffer(data, self.timeout_ns(timeout))
+        return result if result > 0 else OfferStatus(result)
+
+    cdef int64_t timeout_ns(self, object timeout) except? -100:
+        """The nanoseconds of a timeout that was given, or else the agent's."""
+        return self._agent.send_timeout_ns if timeout is None else round(timeout * 1e9)
+
+    cdef int64_t send_buffer(self, object data, int64_t timeout_ns) except? -100:
         cdef int64_t result = self.offer_buffer(data)
-        if result > 0:
-            self._refused_ns = 0
-            return result
-        if self._refused_ns == 0:
-            self._refused_ns = self._agent.clock.now_ns()
-        deadline_ns = self._refused_ns + round(timeout * 1e9)
-        while result <= 0 and result not in _FINAL and not self.is_closing:
-            if self._agent.clock.now_ns() - deadline_ns > 0:
-                return OfferStatus(result)
+        while result <= 0 and self._waits(result, self._agent.clock.now_ns(), timeout_ns):
             self._agent.idle(0)
             result = self.offer_buffer(data)
-        self._refused_ns = 0
-        return result if result > 0 else OfferStatus(result)
+        if result > 0:
+            if self._wait_began_ns != 0:
+                self._end_wait(self._agent.clock.now_ns())
+            self.is_missing = False
+        return result
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -208,6 +246,8 @@ cdef class ClientSession:
         publication, self._publication = self._publication, None
         if publication is not None:
             publication.close()
+        self.is_missing = False
+        self._wait_began_ns = 0
 
     def is_connecting(self) -> bool:
         """Return whether the driver has not added the publication yet; takes it when it has."""

@@ -13,5 +13,8 @@ cdef class EventAgent(Agent):
     cdef public bint in_batch
     cdef public str callback
     cdef int64_t now_ns      # monotonic time of the duty cycle
+    cdef public int64_t send_timeout_ns
+    cdef readonly int64_t missed           # messages that clients have missed
+    cdef readonly int64_t egress_wait_ns   # waits for clients, in all
     # Raise unless an event of the log is processed.
     cpdef int check_callback(self, str request) except -1

@@ -7,6 +7,8 @@ from aerolog.transport.concurrent.agent cimport Agent
 
 from aerolog.cluster.errors import ClusterError
 
+SEND_TIMEOUT_NS = 100_000_000
+
 
 cdef class EventAgent(Agent):
     """Knows which event is processed, and what is allowed meanwhile.
@@ -21,11 +23,15 @@ cdef class EventAgent(Agent):
         is_answering: whether messages to clients are sent: by the leader, if configured.
         in_batch: whether a batch of messages is processed.
         callback: a method of the service in which requests are refused; empty otherwise.
+        send_timeout_ns: the longest wait within a second for a client that makes no room.
+        missed: messages that clients missed, of all sessions.
+        egress_wait_ns: how long the service has waited for clients, in all.
     """
 
     def __cinit__(self, *_: object, **__: object) -> None:
         self.log_position = self.leadership_term_id = -1
         self.callback = ""
+        self.send_timeout_ns = SEND_TIMEOUT_NS
 
     cpdef int check_callback(self, str request) except -1:
         if self.callback:

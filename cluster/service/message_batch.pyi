@@ -4,7 +4,6 @@ from typing import Any, overload
 from typing_extensions import Buffer
 
 from aerolog.cluster.message_columns import MessageColumns
-from aerolog.cluster.service.client_session import SEND_TIMEOUT as SEND_TIMEOUT
 from aerolog.cluster.service.client_session import ClientSession
 
 class SessionMessage:
@@ -22,4 +21,4 @@ class MessageBatch(MessageColumns):
     def __getitem__(self, where: int, /) -> SessionMessage: ...
     @overload
     def __getitem__(self, where: slice[Any, Any, Any], /) -> list[SessionMessage]: ...
-    def answer(self, answers: Sequence[Buffer | None], *, timeout: float = ...) -> int: ...
+    def answer(self, answers: Sequence[Buffer | None], *, timeout: float | None = None) -> int: ...

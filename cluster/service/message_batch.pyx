@@ -5,8 +5,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerolog.cluster.message_columns cimport MessageColumns, entry_t
 from aerolog.cluster.service.client_session cimport ClientSession
 
-from aerolog.cluster.service.client_session import SEND_TIMEOUT
-
 
 cdef class SessionMessage:
     """A message of the log.
@@ -62,13 +60,13 @@ cdef class MessageBatch(MessageColumns):
 
     # -- answers ---------------------------------------------------------------------------------
 
-    def answer(self, answers: Sequence[Buffer | None], *, timeout: float = SEND_TIMEOUT) -> int:
+    def answer(self, answers: Sequence[Buffer | None], *, timeout: float | None = None) -> int:
         """Send an answer to each message's session, as `ClientSession.send` does.
 
         Args:
             answers: as many as there are messages; None for a message without an answer. What a
                 service offered to the log has no session, and its answer is passed over.
-            timeout: seconds to wait for a client that does not read; what it misses is dropped.
+            timeout: seconds to wait for a client that does not read, as in `ClientSession.send`.
 
         Returns:
             How many answers were sent, or would have been by the leader.
@@ -79,6 +77,7 @@ cdef class MessageBatch(MessageColumns):
         cdef int32_t index = 0
         cdef int32_t sent = 0
         cdef object session
+        cdef ClientSession to
         if len(answers) != self.count:
             raise ValueError(f"{len(answers)} answers to {self.count} messages")
         for answer in answers:
@@ -88,8 +87,6 @@ cdef class MessageBatch(MessageColumns):
             index += 1
             if answer is None or session is None:
                 continue
-            if (<ClientSession> session).offer_buffer(answer) > 0:
-                sent += 1
-            else:
-                sent += session.send(answer, timeout=timeout) > 0
+            to = <ClientSession> session
+            sent += to.send_buffer(answer, to.timeout_ns(timeout)) > 0
         return sent

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from aerolog.archive.client.options import ArchiveClientOptions
 from aerolog.archive.client.session_options import read_options
 from aerolog.cluster.protocol import semantic_version
+from aerolog.cluster.service.event_agent import SEND_TIMEOUT_NS
 from aerolog.transport.client.options import LOG, MAX_CLIENT_NAME_LENGTH
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.definition import Declare
@@ -101,6 +102,11 @@ SNAPSHOT_THRESHOLD: Final = _declare.duration(
 IDLE_STRATEGY: Final = _declare.text(
     "aeron.cluster.idle.strategy", "backoff", "how the container waits when it has nothing to do"
 )
+SEND_TIMEOUT: Final = _declare.duration(
+    "aerolog.cluster.service.send.timeout", SEND_TIMEOUT_NS,
+    "longest wait within a second for a client that does not read; then it misses messages",
+    keyword="send_timeout",
+)  # fmt: skip
 APP_VERSION: Final = _declare.integer(
     "aerolog.cluster.app.version", semantic_version(0, 0, 1), "version of the service, packed",
     keyword="app_version",
@@ -140,6 +146,8 @@ class ServiceContainerOptions:
         log_fragment_limit: how many fragments of the log are read in one duty cycle.
         service_cycle_threshold: duty cycles longer than this are counted, ns.
         service_snapshot_threshold: snapshots that take longer than this are counted, ns.
+        send_timeout: longest wait within a second for a client that does not read its egress, ns;
+            after it the client misses messages until it reads again.
         idle_strategy: how the container waits when it has nothing to do.
         app_version: the application's version, ``major << 16 | minor << 8 | patch``; snapshots and
             terms of another major version end the container.
@@ -168,6 +176,7 @@ class ServiceContainerOptions:
     log_fragment_limit: int = FRAGMENT_LIMIT.default
     service_cycle_threshold: int = CYCLE_THRESHOLD.default
     service_snapshot_threshold: int = SNAPSHOT_THRESHOLD.default
+    send_timeout: int = SEND_TIMEOUT.default
     idle_strategy: str = IDLE_STRATEGY.default
     app_version: int = APP_VERSION.default
     archive_channel: str = ARCHIVE_CHANNEL.default

@@ -102,6 +102,7 @@ class ServiceAgent(LogAgent):
         self.is_terminated = False
         self.app_version = options.app_version
         self.on_ready: Callable[[], object] = lambda: None
+        self.send_timeout_ns = options.send_timeout
         self.on_end: Callable[[], object] = lambda: None
         self._service = service
         self._cluster = Cluster(self)
@@ -116,7 +117,7 @@ class ServiceAgent(LogAgent):
         self._ack_id = 0
         self._commit_position: CounterView | None = None
         self._next_beat_ns = self.clock.now_ns() + _MARK_INTERVAL_NS
-        self._cycle_start_ns = 0
+        self._egress_shown = (0, 0)
         self._to_module = aeron.add_publication(
             options.control_channel, options.consensus_module_stream_id
         )
@@ -187,6 +188,7 @@ class ServiceAgent(LogAgent):
                 self._leave_log(image)
                 found = 1
             work += found
+            self._show_egress()
         elif self._next_log is not None:
             work += self._follow(self._next_log)
         if self._requested_ack != NULL_POSITION and self.log_position >= self._requested_ack:
@@ -227,6 +229,12 @@ class ServiceAgent(LogAgent):
             raise AgentTerminated("the transport client is closed") from self.aeron.close_reason
         if self._commit_position is not None and not self._commit_position.is_active:
             raise AgentTerminated("the consensus module is gone: its commit position is closed")
+
+    def _show_egress(self) -> None:
+        egress = (self.missed, self.egress_wait_ns)
+        if egress != self._egress_shown:
+            self._egress_shown = egress
+            self._counters.on_egress(*egress)
 
     def _tend(self, now_ns: int) -> int:
         """Give a sign of life once a second."""

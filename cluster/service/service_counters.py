@@ -49,7 +49,18 @@ class ServiceCounters:
             counter_types.SERVICE_SNAPSHOTS_EXCEEDED,
             f"Clustered service max snapshot duration exceeded count: threshold={slow_snapshot}",
         )
+        self._missed = add(
+            counter_types.SERVICE_MISSED, "Clustered service messages missed by clients"
+        )
+        self._egress_wait = add(
+            counter_types.SERVICE_EGRESS_WAIT, "Clustered service waits for clients in ns"
+        )
         self._threshold_ns = options.service_snapshot_threshold
+
+    def on_egress(self, missed: int, wait_ns: int) -> None:
+        """Show how many messages clients have missed, and how long the service waited for them."""
+        self._missed.value = missed
+        self._egress_wait.value = wait_ns
 
     def on_snapshot(self, duration_ns: int) -> None:
         """Measure a snapshot."""

@@ -42,6 +42,8 @@ _OF_COMPONENTS: Final[dict[int, tuple[str, float]]] = {
     counter_types.SERVICE_MAX_SNAPSHOT: ("cluster_snapshot_time_max_seconds", _NS),
     counter_types.MODULE_SNAPSHOTS_EXCEEDED: ("cluster_snapshot_time_exceeded_total", 1),
     counter_types.SERVICE_SNAPSHOTS_EXCEEDED: ("cluster_snapshot_time_exceeded_total", 1),
+    counter_types.SERVICE_MISSED: ("cluster_missed_messages_total", 1),
+    counter_types.SERVICE_EGRESS_WAIT: ("cluster_egress_wait_seconds_total", _NS),
 }
 _TYPES: Final = frozenset((*_STATES, *_OF_CLUSTERS, *_OF_COMPONENTS, counter_types.SESSION))
 

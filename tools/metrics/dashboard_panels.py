@@ -345,6 +345,7 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
             _PER_SECOND,
             (_rate("cluster_errors", by=_COMPONENT), f"errors {_PART}"),
             (_rate("cluster_client_timeouts", by="cluster_id"), "timeouts cluster {{cluster_id}}"),
+            (_rate("cluster_missed_messages", by=_COMPONENT), f"missed {_PART}"),
             (_rate("cluster_elections", by="cluster_id"), "elections cluster {{cluster_id}}"),
         ),
     ),

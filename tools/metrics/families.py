@@ -395,7 +395,9 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
         _cluster_counter("cluster_elections", "Elections since the module started."),
         _cluster_counter("cluster_snapshots", "Snapshots since the module started."),
         _cluster_counter("cluster_client_timeouts", "Sessions that were silent for too long."),
-        _cluster_counter("cluster_invalid_requests", "Messages of clients that make no sense."),
+        _cluster_counter(
+            "cluster_invalid_requests", "Messages in a session that its client did not send."
+        ),
         _component_counter(
             "cluster_errors", "Errors of module and services, repeated ones included."
         ),
@@ -416,6 +418,14 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
         _component_counter(
             "cluster_snapshot_time_exceeded",
             "Snapshots that took longer than the threshold, of the whole and by service.",
+        ),
+        _component_counter(
+            "cluster_missed_messages",
+            "Messages that clients missed, as they had gone or did not read, by service.",
+        ),
+        _component_counter(
+            "cluster_egress_wait_seconds",
+            "Time for which a service waited for clients that did not read, by service.",
         ),
     ),
     "SQL catalogs": (

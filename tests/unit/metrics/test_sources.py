@@ -167,7 +167,9 @@ def test_clusters_of_a_driver(home: Path) -> None:
         216: 10**9, 217: 4, 234: 2 * 10**9, 235: 6, 238: 7, 239: 8,
     }.items():  # fmt: skip
         add(type_id, value, 9)
-    for type_id, value in {215: 11, 218: 3 * 10**9, 219: 12, 236: 4 * 10**9, 237: 13}.items():
+    for type_id, value in {
+        215: 11, 218: 3 * 10**9, 219: 12, 236: 4 * 10**9, 237: 13, 1201: 14, 1202: 5 * 10**9,
+    }.items():  # fmt: skip
         add(type_id, value, 9, 0)
     for session_id in (1, 2):
         driver.counters.allocate(241, "session", struct.pack("<iq", 9, session_id), value=1)
@@ -196,6 +198,8 @@ def test_clusters_of_a_driver(home: Path) -> None:
     assert of("cycle_time_exceeded_total") == {module: 4, service: 12}
     assert of("snapshot_time_max_seconds") == {module: 2, service: 4}
     assert of("snapshot_time_exceeded_total") == {module: 6, service: 13}
+    assert of("missed_messages_total") == {service: 14}
+    assert of("egress_wait_seconds_total") == {service: 5}
 
 
 def test_more_clusters_than_labels_share_one(home: Path) -> None:

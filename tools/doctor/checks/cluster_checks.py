@@ -168,6 +168,24 @@ TIMED_OUT = _kind(
     "look for crashed clients; if they live, make their pauses shorter or raise"
     " aeron.cluster.session.timeout",
 )
+MISSED = _kind(
+    "cluster-clients-missed-messages",
+    Severity.NOTICE,
+    "clients have missed {count!n} messages of {who} ({new!n} of them while we looked)",
+    "they left without closing their sessions, or do not read as fast as the service sends: it"
+    " waits for such a client for aerolog.cluster.service.send.timeout within a second, no longer",
+    "see which clients are slow or gone (aerolog stat, streams on the egress stream); have them"
+    " read more often, or send them less",
+)
+STRANGERS = _kind(
+    "cluster-messages-of-strangers",
+    Severity.NOTICE,
+    "{count!n} messages in sessions came from other publications than those of their clients"
+    " ({new!n} of them while we looked)",
+    "a program sends under the session of another one, by mistake or on purpose; they were dropped",
+    "the error log names the session: aerolog cluster-tool DIR errors; each client needs a session"
+    " of its own",
+)
 _LIFE: Final = LifeKinds(CLOSED, DEAD, STARTING_NOW, STUCK, LATE)
 
 
@@ -272,7 +290,7 @@ def _services_join(case: Case) -> Iterator[Finding]:
 
 
 def counts_stand(case: Case) -> Iterator[Finding]:
-    """Have module and services counted errors, or sessions that timed out?"""
+    """Have module and services counted errors, or clients that suffer or do harm?"""
     driver = case.driver
     if driver is None:
         return
@@ -280,6 +298,8 @@ def counts_stand(case: Case) -> Iterator[Finding]:
         (ERRORS, counter_types.MODULE_ERRORS),
         (ERRORS, counter_types.SERVICE_ERRORS),
         (TIMED_OUT, counter_types.TIMED_OUT_CLIENTS),
+        (MISSED, counter_types.SERVICE_MISSED),
+        (STRANGERS, counter_types.INVALID_REQUESTS),
     ):
         for counter in driver.of_type(type_id):
             if counter.value > 0:
