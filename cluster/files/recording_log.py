@@ -240,6 +240,7 @@ class RecordingLog(Resource):
         writable: False for one that is only looked at.
         sync_level: how much an appended entry is forced to the disk: 0 not, 1 data, 2 all.
         files: the file system to use.
+        on_change: called after each change, with the log.
 
     Raises:
         FileNotFoundError: the file is missing and ``create`` is not set.
@@ -254,9 +255,11 @@ class RecordingLog(Resource):
         writable: bool = True,
         sync_level: int = 1,
         files: FileSystem | None = None,
+        on_change: Callable[[RecordingLog], object] | None = None,
     ) -> None:
         files = files or RealFileSystem()
         self.path = str(Path(cluster_dir) / RECORDING_LOG_NAME)
+        self._on_change = on_change
         self._sync_level = sync_level
         is_new = create and not files.exists(self.path)
         self._file = files.open_data_file(self.path, writable=writable, create=create)
@@ -273,6 +276,15 @@ class RecordingLog(Resource):
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def read(self) -> bytes:
+        """Return the bytes of all whole entries, in the order of the file."""
+        return self._file.read_at(self.end, 0)
+
+    def durable(self) -> bytes:
+        """Force the file to the disk, and return what `read` does."""
+        self._file.flush(max(self._sync_level, 1))
+        return self.read()
 
     def reload(self) -> None:
         """Read the file again.
@@ -338,6 +350,7 @@ class RecordingLog(Resource):
             self.entries.remove(old)
         self.entries.append(entry)
         self.entries.sort(key=lambda found: (*found.order, found.index))
+        self._changed()
         return entry
 
     def _check_recording(self, entry: LogEntry) -> None:
@@ -519,6 +532,11 @@ class RecordingLog(Resource):
 
     def _exchange(self, old: LogEntry, new: LogEntry) -> None:
         self.entries[self.entries.index(old)] = new
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._on_change is not None:
+            self._on_change(self)
 
     def _write(self, data: bytes, offset: int) -> None:
         self._file.write_at(data, offset)
@@ -564,9 +582,14 @@ def seed_recording_log(cluster_dir: str | Path, files: FileSystem | None = None)
         return False
     path = str(Path(cluster_dir) / RECORDING_LOG_NAME)
     files.write_bytes(f"{path}.bak", files.read_bytes(path))
-    seeds = [replace(entry, term_base_log_position=0, log_position=0) for entry in found]
-    _rewrite(cluster_dir, seeds[::-1], files)
+    seeds = [seed_of(entry) for entry in reversed(found)]
+    _rewrite(cluster_dir, seeds, files)
     return True
+
+
+def seed_of(entry: LogEntry) -> LogEntry:
+    """Return an entry of a snapshot as one at the log's start."""
+    return replace(entry, term_base_log_position=0, log_position=0)
 
 
 def _rewrite(cluster_dir: str | Path, entries: list[LogEntry], files: FileSystem) -> None:

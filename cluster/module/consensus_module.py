@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client.aeron_archive import SteppedArchive
 from aerolog.archive.service.component import Component
 from aerolog.archive.service.session_table import Doorbell
 from aerolog.cluster.counter_types import ModuleState
-from aerolog.cluster.files import ClusterMarkFile, NodeStateFile, RecordingLog
+from aerolog.cluster.files import (
+    SUMS_OF_MODULE,
+    ClusterMarkFile,
+    FolderSums,
+    NodeStateFile,
+    RecordingLog,
+)
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.access import authenticator_of, authorisation_of
 from aerolog.cluster.module.counters import ModuleCounters
@@ -29,6 +36,8 @@ if TYPE_CHECKING:
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.sources import Properties
     from aerolog.transport.memory.filesystem import FileSystem
+
+_LOG: Final = logging.getLogger("aerolog.cluster")
 
 
 class ConsensusModule(Component):
@@ -139,10 +148,19 @@ class ConsensusModule(Component):
         node_state = NodeStateFile(
             config.cluster_dir, create=True, sync_level=level, files=self._files
         )
-        self._recording_log = RecordingLog(
-            config.cluster_dir, create=True, sync_level=level, files=self._files
-        )
+        sums = FolderSums(config.cluster_dir, SUMS_OF_MODULE, self._files)
         reporter = self._report_in(self._mark_file)
+        self._recording_log = log = RecordingLog(
+            config.cluster_dir,
+            create=True,
+            sync_level=level,
+            files=self._files,
+            on_change=lambda log: reporter.run(lambda: sums.cover_log(log)),
+        )
+        changed = sums.check_log(log)
+        if changed:
+            reporter.event(changed)
+            _LOG.warning("%s", changed)
         aeron = self._connect()
         self._counters = counters = ModuleCounters(aeron, config)
         reporter.count_in(counters.errors)
@@ -163,6 +181,7 @@ class ConsensusModule(Component):
             counters=counters,
             recording_log=self._recording_log,
             node_state=node_state,
+            sums=sums,
             reporter=reporter,
             events=self._events,
             cluster_time=lambda: 0,

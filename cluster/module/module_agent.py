@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.service.conductor.conductor_agent import sharpen_timer
 from aerolog.cluster.counter_types import ElectionState, ModuleState, NodeToggle, Toggle
 from aerolog.cluster.errors import ClusterError, ServiceLostError
-from aerolog.cluster.files import EntryType, LogEntry, plan_recovery
+from aerolog.cluster.files import EntryType, LogEntry, MessageSum, plan_recovery
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.election import Election
 from aerolog.cluster.module.event_log import ClusterEventCode
@@ -80,6 +80,8 @@ LINGER_NS: Final = 60_000
 #: How often an extension's `slow_tick_work` is called.
 SLOW_TICK_NS: Final = 10 * NS_PER_MS
 _FLOW_STEPS: Final = 10
+#: Recordings among which a log is looked for where the recording log names none.
+_LOGS_LISTED: Final = 1000
 _INGRESS_LIMIT: Final = 10
 _CONSENSUS_LIMIT: Final = 10
 
@@ -367,6 +369,7 @@ class ModuleAgent(SteadyAgent):
     def _recovery_plan(self) -> Steps[RecoveryPlan]:
         """Find what the node starts from, once the archive knows where the log ends."""
         context = self._context
+        yield from self._check_empty_log()
         last = context.recording_log.last_term
         known: dict[int, RecordingDescriptor] = {}
         while last is not None:
@@ -380,6 +383,28 @@ class ModuleAgent(SteadyAgent):
             yield 0
         return plan_recovery(context.recording_log, known.get, context.config[p.SERVICE_COUNT])
 
+    def _check_empty_log(self) -> Steps[None]:
+        """Check that a node whose recording log is empty has no log.
+
+        Raises:
+            ClusterError: it has one, and would leave out what stands in it.
+        """
+        context, config = self._context, self._context.config
+        term_id = context.node_state.candidate_term.candidate_term_id
+        if context.recording_log.entries or term_id == NULL_VALUE or config[p.START_EMPTY]:
+            return
+        logs = yield from context.archive.list_recordings_for_uri(
+            0, _LOGS_LISTED, "alias=log", config[p.LOG_STREAM]
+        )
+        for log in logs:
+            if log.stop_position != log.start_position:
+                raise ClusterError(
+                    f"{context.recording_log.path} has no entries, but node-state.dat knows term"
+                    f" {term_id}, and the archive holds a log, recording {log.recording_id} up to"
+                    f" position {log.stop_position}: restore recording.log from a copy; or, if the"
+                    f" node is to start as an empty cluster, set {p.START_EMPTY.name}=true once"
+                )
+
     def _load_snapshot(self, entry: LogEntry, log_end: int) -> Steps[None]:
         """Load the module's own snapshot."""
         context, config = self._context, self._context.config
@@ -390,15 +415,20 @@ class ModuleAgent(SteadyAgent):
                 " belongs to it, or invalidate the snapshot with"
                 " `aerolog cluster-tool DIR invalidate-latest-snapshot`"
             )
+        where = (entry.recording_id, entry.leadership_term_id, entry.log_position)
+        check = context.sums.snapshot_check(*where)
         marker = yield from load_snapshot(
             context.archive,
             entry.recording_id,
+            check,
             config[p.REPLAY_CHANNEL],
             config[p.REPLAY_STREAM],
             MODULE_SNAPSHOT_TYPE_ID,
             self._state.restore,
             None if context.extension is None else self._extension_snapshot.append,
         )
+        if not check.is_covered:
+            context.reporter.run(lambda: context.sums.cover_snapshot(*where, check))
         check_time_unit(marker, config.time_unit)
         self._state.check_version(marker.app_version, "snapshot")
         self._state.log_position = entry.log_position
@@ -749,10 +779,12 @@ class ModuleAgent(SteadyAgent):
                 "snapshot of an unknown term",
             )
             return False
+        written = MessageSum()
         try:
             recording_id = yield from write_snapshot(
                 context.aeron,
                 context.archive,
+                written,
                 config[p.SNAPSHOT_CHANNEL],
                 config[p.SNAPSHOT_STREAM],
                 SnapshotMarker(
@@ -769,6 +801,8 @@ class ModuleAgent(SteadyAgent):
         except ExtensionError as error:
             context.reporter.error(error, "snapshot")
             return False
+        where = (recording_id, context.leadership_term_id, position)
+        context.reporter.run(lambda: context.sums.cover_snapshot(*where, written))
         services = [ack.relevant_id for ack in acks]
         self._note_snapshot(term, position, timestamp, services, recording_id)
         return True

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.client.aeron_archive import SteppedArchive
     from aerolog.archive.service.reporter import Reporter
-    from aerolog.cluster.files import NodeStateFile, RecordingLog
+    from aerolog.cluster.files import FolderSums, NodeStateFile, RecordingLog
     from aerolog.cluster.module.counters import ModuleCounters
     from aerolog.cluster.module.event_log import NoClusterEvents
     from aerolog.cluster.module.extension import ConsensusModuleExtension
@@ -28,6 +28,7 @@ class ModuleContext:
     Attributes:
         aeron: the module's client, whose duty cycle the agent runs.
         archive: the node's archive, whose operations are steps.
+        sums: checksums of the recording log and of the module's snapshots.
         events: logs what operators ask for by ``aeron.event.cluster.log``.
         cluster_time: returns the cluster's time, in its unit.
         leadership_term_id: the present term, -1 before the first.
@@ -43,6 +44,7 @@ class ModuleContext:
     counters: ModuleCounters
     recording_log: RecordingLog
     node_state: NodeStateFile
+    sums: FolderSums
     reporter: Reporter
     events: NoClusterEvents
     cluster_time: Callable[[], int]

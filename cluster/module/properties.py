@@ -202,6 +202,11 @@ APP_VERSION = _declare.integer(
     "aerolog.cluster.app.version", semantic_version(0, 0, 1), "version of the services, packed",
     keyword="app_version",
 )  # fmt: skip
+START_EMPTY = _declare.boolean(
+    "aerolog.cluster.start.empty", False,
+    "start as an empty cluster where recording.log is empty and the archive holds a log",
+    keyword="start_empty",
+)  # fmt: skip
 ARCHIVE_CHANNEL = _declare.text(
     "aeron.archive.local.control.channel", "aeron:ipc?term-length=64k", "the node's archive",
     keyword="archive_channel",

@@ -13,10 +13,11 @@ from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from aerolog.archive.client.aeron_archive import SteppedArchive
     from aerolog.archive.client.caller import Steps
+    from aerolog.cluster.files import MessageSum, SnapshotCheck
     from aerolog.cluster.protocol import ClusterTimeUnit
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.publication import ExclusivePublication
@@ -52,6 +53,7 @@ def offered(archive: SteppedArchive, publication: ExclusivePublication, data: by
 def write_snapshot(
     aeron: Aeron,
     archive: SteppedArchive,
+    written: MessageSum,
     channel: str,
     stream_id: int,
     marker: SnapshotMarker,
@@ -63,6 +65,7 @@ def write_snapshot(
     Args:
         aeron: the transport client.
         archive: the node's archive.
+        written: takes all messages, markers too.
         channel: where the snapshot is published.
         stream_id: the stream it is published on.
         marker: the marker that stands before and behind the messages; its mark is set here.
@@ -80,13 +83,9 @@ def write_snapshot(
             yield 0
         counter = aeron.counters[counter_id]
         recording_id = int.from_bytes(counter.key[:8], "little", signed=True)
-        marker.mark = SnapshotMark.BEGIN
-        yield from offered(archive, publication, marker.encode())
-        for message in messages:
-            yield from offered(archive, publication, message)
-        marker.mark = SnapshotMark.END
-        end = yield from offered(archive, publication, marker.encode())
-        for message in appended:
+        end = 0
+        for message in _framed(marker, messages, appended):
+            written.add(message)
             end = yield from offered(archive, publication, message)
         while counter.value < end:
             if not counter.is_active:
@@ -99,9 +98,21 @@ def write_snapshot(
     return recording_id
 
 
+def _framed(
+    marker: SnapshotMarker, messages: Iterable[bytes], appended: Iterable[bytes]
+) -> Iterator[bytes]:
+    marker.mark = SnapshotMark.BEGIN
+    yield marker.encode()
+    yield from messages
+    marker.mark = SnapshotMark.END
+    yield marker.encode()
+    yield from appended
+
+
 def load_snapshot(
     archive: SteppedArchive,
     recording_id: int,
+    check: SnapshotCheck,
     channel: str,
     stream_id: int,
     type_id: int,
@@ -113,6 +124,8 @@ def load_snapshot(
     Args:
         archive: the node's archive.
         recording_id: the snapshot's recording.
+        check: takes all messages that are read. Where a snapshot has messages behind its end marker
+            that are not read, there is nothing to compare.
         channel: where it is replayed.
         stream_id: the stream it is replayed on.
         type_id: what the snapshot must be one of.
@@ -121,6 +134,7 @@ def load_snapshot(
 
     Raises:
         ClusterError: the recording is no such snapshot, or ends before its end marker.
+        FileFormatError: the messages are not those that were written.
     """
     subscription = yield from archive.replay(
         recording_id, channel=channel, stream_id=stream_id, follow=False
@@ -132,6 +146,7 @@ def load_snapshot(
             work = 0
             for received in subscription.poll_messages(_POLL_LIMIT):
                 work += 1
+                check.add(received.data)
                 if end is not None and take_appended is not None:
                     take_appended(received.data)
                     continue
@@ -153,9 +168,12 @@ def load_snapshot(
                 elif message.mark == SnapshotMark.END:
                     end = message
                     if take_appended is None:
+                        if check.is_complete:
+                            check.check()
                         return end
             had_image = had_image or bool(subscription.images)
             if had_image and work == 0 and not any(not i.closed for i in subscription.images):
+                check.check()
                 if end is not None:
                     return end
                 raise ClusterError(f"the snapshot in recording {recording_id} ends unexpectedly")

@@ -5,6 +5,7 @@ Spec cluster 11, 12, 16 to 18.
 
 from __future__ import annotations
 
+import os
 import struct
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,7 @@ from aerolog.cluster.counter_types import (
     Role,
 )
 from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.files import FolderSums, owner_of_service
 from aerolog.cluster.protocol import (
     CLUSTER_ACTION_FLAGS_STANDBY_SNAPSHOT,
     NULL_POSITION,
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from aerolog.cluster.files import ClusterMarkFile
+    from aerolog.cluster.files import ClusterMarkFile, MessageSum, SnapshotCheck
     from aerolog.cluster.protocol import Message
     from aerolog.cluster.service.clustered_service import ClusteredService
     from aerolog.cluster.service.options import ServiceContainerOptions
@@ -107,6 +109,9 @@ class ServiceAgent(LogAgent):
         self._service = service
         self._cluster = Cluster(self)
         self._mark_file = mark_file
+        self._sums = FolderSums(
+            os.path.realpath(options.cluster_dir), owner_of_service(options.service_id)
+        )
         self._counters = counters
         self._idle = idle_strategy(options.idle_strategy)
         self._log: Subscription | None = None
@@ -496,6 +501,19 @@ class ServiceAgent(LogAgent):
             recording_id = NULL_VALUE
         self._counters.on_snapshot(self.clock.now_ns() - begin_ns)
         self._acknowledge(recording_id)
+
+    def snapshot_check(self, recording_id: int) -> SnapshotCheck:
+        """Return what compares a snapshot of the present position with the one that was written."""
+        return self._sums.snapshot_check(recording_id, self.leadership_term_id, self.log_position)
+
+    def cover_snapshot(self, recording_id: int, written: MessageSum) -> None:
+        """Cover a snapshot of the present position; a failure is reported, as nothing needs it."""
+        try:
+            self._sums.cover_snapshot(
+                recording_id, self.leadership_term_id, self.log_position, written
+            )
+        except (AerologError, OSError) as error:
+            self.report(error)
 
     # -- requests of the service -----------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from aerolog.archive.client import AeronArchive
 from aerolog.archive.client.recording_position import find_by_session
 from aerolog.archive.protocol import SourceLocation
 from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.files import MessageSum
 from aerolog.cluster.protocol import (
     SCHEMA,
     SERVICE_SNAPSHOT_TYPE_ID,
@@ -24,6 +25,7 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from aerolog.cluster.files import SnapshotCheck
     from aerolog.cluster.service.service_agent import ServiceAgent
     from aerolog.transport.client.publication import ExclusivePublication
 
@@ -52,10 +54,14 @@ def take_snapshot(agent: ServiceAgent, write: Callable[[SnapshotWriter], object]
             agent.idle(0)
         counter = agent.aeron.counters[found]
         recording_id = int.from_bytes(counter.key[:8], "little", signed=True)
-        _write_sessions(agent, publication)
-        writer = SnapshotWriter(
-            lambda data: _offer(agent, publication, data), publication.max_payload_length
-        )
+        written = MessageSum()
+
+        def offer(data: bytes) -> None:
+            written.add(data)
+            _offer(agent, publication, data)
+
+        _write_sessions(agent, offer)
+        writer = SnapshotWriter(offer, publication.max_payload_length)
         write(writer)
         writer.flush()
         while counter.value < publication.position:
@@ -63,10 +69,11 @@ def take_snapshot(agent: ServiceAgent, write: Callable[[SnapshotWriter], object]
                 raise ClusterError(f"the recording {recording_id} of the snapshot has ended")
             archive.check_for_error()
             agent.idle(0)
+    agent.cover_snapshot(recording_id, written)
     return recording_id
 
 
-def _write_sessions(agent: ServiceAgent, publication: ExclusivePublication) -> None:
+def _write_sessions(agent: ServiceAgent, offer: Callable[[bytes], None]) -> None:
     marker = SnapshotMarker(
         type_id=SERVICE_SNAPSHOT_TYPE_ID,
         log_position=agent.log_position,
@@ -75,7 +82,7 @@ def _write_sessions(agent: ServiceAgent, publication: ExclusivePublication) -> N
         time_unit=agent.time_unit,
         app_version=agent.app_version,
     )
-    _offer(agent, publication, marker.encode())
+    offer(marker.encode())
     for session in agent.sessions.values():
         message = ClientSession(
             cluster_session_id=session.session_id,
@@ -83,9 +90,9 @@ def _write_sessions(agent: ServiceAgent, publication: ExclusivePublication) -> N
             response_channel=session.response_channel,
             encoded_principal=session.principal,
         )
-        _offer(agent, publication, message.encode())
+        offer(message.encode())
     marker.mark = SnapshotMark.END
-    _offer(agent, publication, marker.encode())
+    offer(marker.encode())
 
 
 def _offer(agent: ServiceAgent, publication: ExclusivePublication, data: bytes) -> None:
@@ -101,18 +108,40 @@ def load_snapshot(agent: ServiceAgent, recording_id: int) -> Iterator[SnapshotRe
 
     Raises:
         ClusterError: the recording is no snapshot of a service, or of another version.
+        FileFormatError: it is not what was written, which shows when all has been read.
     """
     options = agent.options
+    check = agent.snapshot_check(recording_id)
     with AeronArchive(agent.aeron, idle=agent.idle, **options.archive_options()) as archive:
         messages = (
             message.data
             for message in archive.read(recording_id, stream_id=options.replay_stream_id)
         )
         try:
-            _read_sessions(agent, recording_id, messages)
-            yield SnapshotReader(messages)
+            _read_sessions(agent, recording_id, _summed(messages, check))
+            yield SnapshotReader(_summed(messages, check))
+        except Exception:
+            _check_all(messages, check)  # what is wrong in the file is the reason
+            raise
+        else:
+            _check_all(messages, check)
         finally:
             messages.close()
+    if not check.is_covered:
+        agent.cover_snapshot(recording_id, check)
+
+
+def _summed(messages: Iterator[bytes], check: SnapshotCheck) -> Iterator[bytes]:
+    for message in messages:
+        check.add(message)
+        yield message
+
+
+def _check_all(messages: Iterator[bytes], check: SnapshotCheck) -> None:
+    """Read what a service has left of its snapshot, and check all of it."""
+    for _ in _summed(messages, check):
+        pass
+    check.check()
 
 
 def _read_sessions(agent: ServiceAgent, recording_id: int, messages: Iterator[bytes]) -> None:

@@ -18,6 +18,7 @@ from mark_headers import cluster_header
 from aerolog.cluster.files import (
     ClusterMarkFile,
     EntryType,
+    FolderSums,
     LogEntry,
     NodeStateFile,
     RecordingLog,
@@ -72,12 +73,19 @@ def claim(disk: CrashDisk, clock: ManualClock) -> ClusterMarkFile:
 class Node:
     """Writes what a node of one member writes."""
 
-    def __init__(self, disk: CrashDisk, clock: ManualClock) -> None:
+    def __init__(self, disk: CrashDisk, clock: ManualClock, sync_level: int) -> None:
         self.done = Done()
         self.clock = clock
         self.mark = claim(disk, clock)
         self.state = NodeStateFile(FOLDER, create=True, files=disk)
-        self.log = RecordingLog(FOLDER, create=True, files=disk)
+        self.sums = FolderSums(FOLDER, "module", disk)
+        self.log = RecordingLog(
+            FOLDER,
+            create=True,
+            sync_level=sync_level,
+            files=disk,
+            on_change=self.sums.cover_log,
+        )
         self.mark.ready()
 
     def run(self) -> None:
@@ -126,13 +134,17 @@ class Node:
 
 @pytest.fixture(scope="module")
 def points() -> list[FaultPoint]:
+    return points_of(sync_level=1)
+
+
+def points_of(sync_level: int) -> list[FaultPoint]:
     disk = CrashDisk()
     disk.make_dirs(FOLDER)
     disk = CrashDisk.of(disk.state())
     disk.make_dirs(FOLDER)
     nodes: list[Node] = []
     disk.watch(lambda: nodes[0].done if nodes else Done())
-    nodes.append(Node(disk, ManualClock(epoch_ms=START_MS)))
+    nodes.append(Node(disk, ManualClock(epoch_ms=START_MS), sync_level))
     nodes[0].run()
     disk.stop_watching()
     assert len(disk.points) > 40, "the run is too short"
@@ -165,6 +177,7 @@ def check_goes_on(done: Done, state: State) -> None:
             assert entry is not None
             assert entry.log_position == end
         check_plan(done, log)
+        check_covered(disk, log)
         next_term = LogEntry(
             recording_id=LOG_ID,
             leadership_term_id=TERMS,
@@ -180,6 +193,11 @@ def check_goes_on(done: Done, state: State) -> None:
         assert last is not None
         assert last.leadership_term_id == TERMS
         assert log.torn_length == 0
+
+
+def check_covered(disk: CrashDisk, log: RecordingLog) -> None:
+    """What is covered by checksums is what is there, or older by a change that was under way."""
+    assert "lacks" not in FolderSums(FOLDER, "module", disk).check_log(log)
 
 
 def check_plan(done: Done, log: RecordingLog) -> None:
@@ -202,6 +220,19 @@ def test_every_crash_leaves_files_that_a_node_goes_on_from(points: list[FaultPoi
     for what, done, state in states_of(points, Random(7)):
         try:
             check_goes_on(done, state)
+        except Exception as error:
+            failed.append(f"{what}, after {done}: {error!r}")
+    assert not failed, f"{len(failed)} crashes:\n" + "\n".join(failed[:5])
+
+
+def test_without_syncing_no_crash_leaves_checksums_that_are_newer_than_the_log() -> None:
+    failed = []
+    for what, done, state in states_of(points_of(sync_level=0), Random(11)):
+        disk = CrashDisk.of(state)
+        disk.make_dirs(FOLDER)
+        try:
+            with RecordingLog(FOLDER, create=True, files=disk) as log:
+                check_covered(disk, log)
         except Exception as error:
             failed.append(f"{what}, after {done}: {error!r}")
     assert not failed, f"{len(failed)} crashes:\n" + "\n".join(failed[:5])

@@ -229,6 +229,35 @@ def _change(
     return 0
 
 
+def accept(folder: str, terminal: Terminal) -> int:
+    """Removes the checksums of a node's files, after a question."""
+    found = node_files.files_of_sums(folder)
+    if not found:
+        nothing = f"{folder} has no checksums: a node there starts from what it finds"
+        terminal.result({"changed": False, "why": nothing}, nothing)
+        return 0
+    check_can_ask(terminal)
+    _refuse_running(folder)
+    with opened(folder) as log:
+        try:
+            changed = node_files.FolderSums(folder, node_files.SUMS_OF_MODULE).check_log(log)
+        except FileFormatError as error:
+            changed = str(error)
+    plan = TablePlan(
+        f"start from recording.log and the snapshots of {folder} as they are now",
+        details={"files": found, "recording_log": changed},
+        columns=("checksums to remove",),
+        rows=[[path] for path in found],
+        caution=changed or None,
+    )
+    if not is_agreed(plan, terminal):
+        return 0
+    _refuse_running(folder)
+    node_files.remove_sums(folder)
+    terminal.result({"changed": True, "files": found}, "done")
+    return 0
+
+
 def _refuse_running(folder: str) -> None:
     try:
         mark = ClusterMarkFile.open(folder)

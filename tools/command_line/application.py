@@ -58,6 +58,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "cluster_tool.cluster_tool_command",
         "Look into the folder of a cluster's node, and put it right.",
     ),
+    "cluster": (
+        "cluster_tool.cluster_commands",
+        "Go on with the folder of a node that was found changed.",
+    ),
     "doctor": (
         "doctor.doctor_command",
         "Say what is wrong with driver and archive, and what to do.",
@@ -126,6 +130,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "backlog",
         "driver-tool",
         "cluster-tool",
+        "cluster",
         "doctor",
         "top",
         "serve-metrics",

@@ -178,5 +178,5 @@ def test_the_timeout_is_an_option(tmp_path: Path, reference: object) -> None:
         unread_client(scene) as slow,
     ):
         scene.fill(slow, lambda: scene.missed.value > 10)
-        assert scene.waited.value == 0
+        assert scene.waited.value <= SLACK_NS  # for a term of the egress log that ended
         scene.check_echo()
