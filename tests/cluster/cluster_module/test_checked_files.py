@@ -55,15 +55,17 @@ def starts(folder: Path, *settings: str) -> int:
 
 
 def why_it_ends(folder: Path) -> str:
-    """What a node says that cannot start, before it is ready or after."""
-    try:
-        with our_node(folder) as node:
-            code = node.process.wait()
-            assert code == 1, f"ended with {code}"
-            return node.process.log()
-    except AssertionError as error:
-        assert "ended with 1;" in str(error)
-        return str(error)
+    """What a node says that cannot go on once its archive has answered."""
+    with our_node(folder) as node:
+        assert node.process.wait() == 1
+        return node.process.log()
+
+
+def why_it_does_not_start(folder: Path) -> str:
+    """What a node says whose files are refused before anything is asked."""
+    with pytest.raises(AssertionError, match="ended with 1;") as raised, our_node(folder):
+        pass
+    return str(raised.value)
 
 
 def damage(path: Path, offset: int) -> None:
@@ -114,7 +116,7 @@ def test_a_damaged_recording_log_is_refused_until_it_is_accepted(
 ) -> None:
     before = recording_log(folder).read_bytes()
     damage(recording_log(folder), offset)
-    told = why_it_ends(folder)
+    told = why_it_does_not_start(folder)
     assert "recording.log is damaged at offset" in told
     assert f"aerolog cluster accept {folder}/cluster" in told
     assert main(["cluster", "accept", f"{folder}/cluster", "--yes"]) == 0
