@@ -30,6 +30,7 @@ from aerolog.cluster.files.recording_log import (
 from aerolog.cluster.protocol import NULL_POSITION
 from aerolog.transport.errors import AerologError, FileFormatError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
     from aerolog.cluster.files.recording_log import RecordingLog
@@ -312,7 +313,7 @@ def _may_become(old: LogEntry, new: LogEntry) -> bool:
     if new in (old, replace(old, is_valid=False)):
         return True
     if old.type == EntryType.TERM:
-        is_ended = old.log_position == NULL_POSITION
+        is_ended = old.log_position == NULL_POSITION and _is_end(new)
         is_older = new.log_position == NULL_POSITION
         ended = replace(old, log_position=new.log_position)
         return (is_ended or is_older) and new in (ended, replace(ended, is_valid=False))
@@ -322,6 +323,12 @@ def _may_become(old: LogEntry, new: LogEntry) -> bool:
         *(new.type, new.service_id, new.place, new.length),
     )
     return is_here and (is_another or was_taken_again)
+
+
+def _is_end(term: LogEntry) -> bool:
+    """Whether a term can end where its entry says."""
+    end = term.log_position
+    return end >= term.term_base_log_position and end % FRAME_ALIGNMENT == 0
 
 
 def owner_of_service(service_id: int) -> str:

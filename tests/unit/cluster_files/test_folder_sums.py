@@ -60,7 +60,7 @@ def invalidate(folder: Path) -> None:
 
 def end_term(folder: Path) -> None:
     with RecordingLog(folder) as log:
-        log.commit_log_position(1, 2_000)
+        log.commit_log_position(1, 1_984)
 
 
 def add_term(folder: Path) -> None:
@@ -120,6 +120,17 @@ def test_a_wrong_bit_is_refused(folder: Path, entry: int, field: int, bit: int) 
     value = path_of(folder).read_bytes()[at]
     put(folder, at, bytes([value ^ 1 << bit]))
     with pytest.raises(FileFormatError, match=r"damaged at offset|several recordings"):
+        check(folder)
+
+
+@pytest.mark.parametrize("bit", range(64))
+def test_a_wrong_bit_in_an_open_term_s_end_is_refused(folder: Path, bit: int) -> None:
+    with RecordingLog(folder) as log:
+        last = log.last_term
+    assert last is not None
+    assert last.log_position == -1
+    put(folder, last.offset + 24, ((2**64 - 1) ^ 1 << bit).to_bytes(8, "little"))
+    with pytest.raises(FileFormatError, match="damaged at offset"):
         check(folder)
 
 
