@@ -471,7 +471,7 @@ class ClientConductor:
         self._dropped.append(release)
         self.liveness.request()
 
-    def remove(self, command: Callable[[int], commands.Command]) -> None:
+    def remove(self, command: Callable[[int], commands.Command]) -> RegistrationFuture[None]:
         """Send a remove command without waiting for its answer; call with the lock held."""
         future: RegistrationFuture[None]
         future = RegistrationFuture(self.connection.ring.next_correlation_id(), self)
@@ -484,6 +484,7 @@ class ClientConductor:
         except AerologError:
             self._unsent.append(message)
             self.liveness.request()
+        return future
 
     def drop_images(self, subscription: Subscription) -> None:
         """Close all images of a subscription and tell its handler."""
@@ -491,19 +492,25 @@ class ClientConductor:
             self.logs.release(image.correlation_id)
             self._listener.image_gone(subscription, image)
 
-    def close_publication(self, publication: BasePublication, revoke: bool) -> None:
-        """Close one publication object; the driver counts the others."""
+    def close_publication(
+        self, publication: BasePublication, revoke: bool
+    ) -> RegistrationFuture[None] | None:
+        """Close one publication object; the driver counts the others.
+
+        Returns:
+            Settled when the driver has removed it; None when there was nothing to remove.
+        """
         if self.forked:
             publication.force_close()
-            return
+            return None
         with self.lock:
             if publication.closed:
-                return
+                return None
             self.ensure_usable()
             publication.force_close()
             log_change(self.client_id, "closed", publication)
             self.publications.pop(publication.registration_id, None)
-            self._remove_publication(
+            return self._remove_publication(
                 publication.registration_id, publication.original_registration_id, revoke
             )
 
@@ -514,57 +521,74 @@ class ClientConductor:
                 lambda: self._remove_publication(registration_id, original_registration_id, False)
             )
 
-    def _remove_publication(self, registration_id: int, log_id: int, revoke: bool) -> None:
+    def _remove_publication(
+        self, registration_id: int, log_id: int, revoke: bool
+    ) -> RegistrationFuture[None]:
         self.logs.release(log_id)
         flags = commands.REVOKE_FLAG if revoke else 0
-        self.remove(lambda i: commands.RemovePublication(self.client_id, i, registration_id, flags))
+        return self.remove(
+            lambda i: commands.RemovePublication(self.client_id, i, registration_id, flags)
+        )
 
-    def close_subscription(self, subscription: Subscription) -> None:
-        """Close a subscription and its images."""
+    def close_subscription(self, subscription: Subscription) -> RegistrationFuture[None] | None:
+        """Close a subscription and its images.
+
+        Returns:
+            Settled when the driver has removed it; None when there was nothing to remove.
+        """
         if self.forked:
             subscription.force_close()
-            return
+            return None
         with self.lock:
             if subscription.closed:
-                return
+                return None
             self.ensure_usable()
             registration_id = subscription.registration_id
             self.subscriptions.pop(registration_id, None)
             self.drop_images(subscription)
             subscription.force_close()
             log_change(self.client_id, "closed", subscription)
-            self._remove_subscription(registration_id, ())
+            return self._remove_subscription(registration_id, ())
 
     def subscription_dropped(self, registration_id: int, log_ids: tuple[int, ...]) -> None:
         """Handle the garbage collection of a subscription, which may happen in any thread."""
         if not self.forked:
             self._release_later(lambda: self._remove_subscription(registration_id, log_ids))
 
-    def _remove_subscription(self, registration_id: int, log_ids: tuple[int, ...]) -> None:
+    def _remove_subscription(
+        self, registration_id: int, log_ids: tuple[int, ...]
+    ) -> RegistrationFuture[None]:
         for log_id in log_ids:
             self.logs.release(log_id)
-        self.remove(lambda i: commands.RemoveSubscription(self.client_id, i, registration_id))
+        return self.remove(
+            lambda i: commands.RemoveSubscription(self.client_id, i, registration_id)
+        )
 
-    def close_counter(self, counter: Counter) -> None:
-        """Free a counter of this client; a static counter only becomes unusable in this client."""
+    def close_counter(self, counter: Counter) -> RegistrationFuture[None] | None:
+        """Free a counter of this client; a static counter only becomes unusable in this client.
+
+        Returns:
+            Settled when the driver has freed it; None when there was nothing to free.
+        """
         if self.forked:
             counter.force_close()
-            return
+            return None
         with self.lock:
             if counter.closed:
-                return
+                return None
             self.ensure_usable()
             counter.force_close()
-            if self.own_counters.pop(counter.registration_id, None) is not None:
-                self._remove_counter(counter.registration_id)
+            if self.own_counters.pop(counter.registration_id, None) is None:
+                return None
+            return self._remove_counter(counter.registration_id)
 
     def counter_dropped(self, registration_id: int) -> None:
         """Handle the garbage collection of a counter, which may happen in any thread."""
         if not self.forked:
             self._release_later(lambda: self._remove_counter(registration_id))
 
-    def _remove_counter(self, registration_id: int) -> None:
-        self.remove(lambda i: commands.RemoveCounter(self.client_id, i, registration_id))
+    def _remove_counter(self, registration_id: int) -> RegistrationFuture[None]:
+        return self.remove(lambda i: commands.RemoveCounter(self.client_id, i, registration_id))
 
     # -- handlers and events ---------------------------------------------------------------------
 

@@ -87,6 +87,15 @@ class RegistrationFuture(Future[T], Generic[T]):
         return super().done()
 
 
+def is_settled(future: RegistrationFuture[Any] | None) -> bool:
+    """Return whether a command's answer has arrived, without doing the client's work.
+
+    Args:
+        future: the command; None for one that was not needed.
+    """
+    return future is None or future.is_settled()
+
+
 @dataclass(slots=True)
 class Pending:
     """A command that waits for its answer.

@@ -7,6 +7,7 @@ later. An exception that it raises becomes the error response.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive import protocol as ap
@@ -153,20 +154,21 @@ class RequestHandlers:
             auto_stop=_auto_stop(request),
         ).subscription_id
 
-    def _stop_recording(self, _control: ControlSession, request: ap.StopRecordingRequest) -> int:
-        self._recordings.stop_by_channel(request.stream_id, request.channel)
-        return 0
+    def _stop_recording(self, control: ControlSession, request: ap.StopRecordingRequest) -> None:
+        answer = partial(control.send_ok, request.correlation_id)
+        self._recordings.stop_by_channel(control, request.stream_id, request.channel, answer)
 
     def _stop_subscription(
-        self, _control: ControlSession, request: ap.StopRecordingSubscriptionRequest
-    ) -> int:
-        self._recordings.stop_by_subscription(request.subscription_id)
-        return 0
+        self, control: ControlSession, request: ap.StopRecordingSubscriptionRequest
+    ) -> None:
+        answer = partial(control.send_ok, request.correlation_id)
+        self._recordings.stop_by_subscription(control, request.subscription_id, answer)
 
     def _stop_by_identity(
-        self, _control: ControlSession, request: ap.StopRecordingByIdentityRequest
-    ) -> int:
-        return int(self._recordings.stop_by_identity(request.recording_id))
+        self, control: ControlSession, request: ap.StopRecordingByIdentityRequest
+    ) -> None:
+        answer = partial(control.send_ok, request.correlation_id)
+        self._recordings.stop_by_identity(control, request.recording_id, answer)
 
     # -- replays ----------------------------------------------------------------------------------
 
@@ -191,13 +193,15 @@ class RequestHandlers:
     def _replay_token(self, control: ControlSession, request: ap.ReplayTokenRequest) -> int:
         return self._tokens.issue(control, request.recording_id, self._context.now_ns())
 
-    def _stop_replay(self, _control: ControlSession, request: ap.StopReplayRequest) -> int:
-        self._replays.stop(request.replay_session_id)
-        return 0
+    def _stop_replay(self, control: ControlSession, request: ap.StopReplayRequest) -> None:
+        answer = partial(control.send_ok, request.correlation_id)
+        self._replays.stop(request.replay_session_id, answer)
 
-    def _stop_all_replays(self, _control: ControlSession, request: ap.StopAllReplaysRequest) -> int:
-        self._replays.stop_all(request.recording_id)
-        return 0
+    def _stop_all_replays(
+        self, control: ControlSession, request: ap.StopAllReplaysRequest
+    ) -> None:
+        answer = partial(control.send_ok, request.correlation_id)
+        self._replays.stop_all(request.recording_id, answer)
 
     # -- listings ---------------------------------------------------------------------------------
 

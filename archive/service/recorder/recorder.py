@@ -99,14 +99,11 @@ class Recorder(RecorderAgent):
     def _serve(self, index: int, writer: RecordingWriter) -> None:
         state = writer.state
         if state == recording_writer.INIT:
-            if writer.aborted:
-                writer.end()
-            else:
-                writer.open_with(self._open(writer), self._segments, self._preallocate)
-                self._reporter.events.recording(
-                    writer.recording_id, writer.join_position, "INIT", "RECORDING"
-                )
-                self._started(writer)
+            writer.open_with(self._open(writer), self._segments, self._preallocate)
+            self._reporter.events.recording(
+                writer.recording_id, writer.join_position, "INIT", "RECORDING"
+            )
+            self._started(writer)
         elif state == recording_writer.SEGMENT_FULL:
             self._close_file(writer)
             writer.roll_over(self._create(writer), self._preallocate)

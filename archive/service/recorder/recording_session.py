@@ -7,8 +7,10 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.protocol import RecordingSignal
 from aerolog.archive.service.conductor.refusals import java_text
 from aerolog.archive.service.recorder.recording_writer import RELEASED
+from aerolog.transport.client.registration import is_settled
 from aerolog.transport.errors import (
     ArchiveError,
     ArchiveErrorCode,
@@ -17,12 +19,15 @@ from aerolog.transport.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.service.conductor.control_session import ControlSession
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.recorder.recording_writer import RecordingWriter
     from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.client.image import Image
+    from aerolog.transport.client.registration import RegistrationFuture as Future
     from aerolog.transport.client.subscription import Subscription
 
 _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -37,8 +42,11 @@ class RecordingSubscription:
         original_channel: the channel as the client sent it.
         stripped_channel: the channel as the catalog keeps it, without parameters for the transport.
         extends: id of the recording that images continue, None when each gets a new one.
-        references: one while the subscription is listed, and one for each session.
+        is_listed: whether it takes new images.
+        has_recorded: whether an image of it was ever recorded.
+        references: one while it takes new images, and one for each session.
         sessions: the sessions of images that are being recorded.
+        gone: settled when the driver has removed the closed subscription.
     """
 
     key: str
@@ -50,8 +58,11 @@ class RecordingSubscription:
     control: ControlSession
     correlation_id: int
     subscription: Subscription | None = None
+    is_listed: bool = True
+    has_recorded: bool = False
     references: int = 1
     sessions: list[RecordingSession] = field(default_factory=list)
+    gone: Future[None] | None = None
 
     @property
     def subscription_id(self) -> int:
@@ -81,7 +92,10 @@ class RecordingSession:
     stop_reason: str = ""
 
     def stop(self, reason: str) -> None:
-        """Make the recorder end this recording; only the first reason is kept."""
+        """Make the recorder end this recording, after what was published so far.
+
+        Only the first reason is kept.
+        """
         self.stop_reason = self.stop_reason or reason
         self.writer.abort()
 
@@ -99,6 +113,78 @@ class RecordingSession:
     def has_ended(self) -> bool:
         """Whether nothing more will be recorded."""
         return self.writer.state == RELEASED
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordingEnd:
+    """The end of a recording, which is in the catalog already.
+
+    Attributes:
+        position: the stop position.
+        error: the error that ended it, None after a regular end.
+        freed: settled when the driver has freed the position counter.
+    """
+
+    session: RecordingSession
+    position: int
+    error: ArchiveError | None
+    freed: Future[None] | None
+
+    def announce(self) -> None:
+        """Tell the client that started the recording."""
+        source = self.session.source
+        if self.error is not None:
+            source.control.send_error(
+                source.correlation_id, self.error.code_value, self.error.message
+            )
+        source.control.send_signal(
+            source.correlation_id,
+            self.session.recording_id,
+            source.subscription_id,
+            self.position,
+            RecordingSignal.STOP,
+        )
+
+
+@dataclass(slots=True, eq=False)
+class Stop:
+    """A stop of recordings that is under way.
+
+    Its answer is sent when its effect is visible: the stop positions are in the catalog, and the
+    driver has freed the position counters and removed the subscription if nothing more uses it.
+
+    Attributes:
+        control: the session that asked for it.
+        source: the subscription whose recordings stop.
+        session: the only recording that stops; None for all of the subscription.
+        answer: called when the effect is visible, before the signals of these ends.
+        then: called after these signals.
+        seen: settled when the archive knows of all images that the driver had when the stop was
+            asked for; None when the recordings have been stopped.
+    """
+
+    control: ControlSession
+    source: RecordingSubscription
+    session: RecordingSession | None
+    answer: Callable[[], object]
+    then: Callable[[], object]
+    seen: Future[int] | None
+
+    def covers(self, session: RecordingSession) -> bool:
+        """Return whether this stops a recording."""
+        return self.session is session if self.session else self.source is session.source
+
+    def is_over(self, ends: list[RecordingEnd]) -> bool:
+        """Return whether the effect is visible.
+
+        Args:
+            ends: the ends that are not announced yet.
+        """
+        running = any(self.covers(session) for session in self.source.sessions)
+        freed = all(is_settled(end.freed) for end in ends if self.covers(end.session))
+        is_in_use = self.session is not None and self.source.references > 0
+        gone = is_in_use or (self.source.references <= 0 and is_settled(self.source.gone))
+        return self.seen is None and not running and freed and gone
 
 
 def end_of(image: Image) -> str:

@@ -52,6 +52,7 @@ cdef class RecordingWriter:
     cdef int32_t _sync_level
     cdef int32_t _state
     cdef int32_t _abort
+    cdef int64_t _end_limit    # position at which a stopped recording ends at the latest, or -1
     cdef int32_t state_of(self) noexcept nogil
     cdef int32_t step(
         self, Clock clock, uint8_t* scratch, io_totals_t* totals) noexcept nogil
@@ -61,6 +62,7 @@ cdef class RecordingWriter:
     cdef int32_t _lose(self) noexcept nogil
     cdef void _store_position(self, int64_t position) noexcept nogil
     cdef int32_t _roll_over(self) noexcept nogil
+    cdef bint _is_over(self, bint is_stopped, int32_t available) noexcept nogil
     cdef void _begin_segment(self) noexcept nogil
     cdef int32_t _fail(self, int32_t error, int64_t length) noexcept nogil
 

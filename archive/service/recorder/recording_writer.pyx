@@ -113,6 +113,7 @@ cdef class RecordingWriter:
         self._counters = counters
         self._recorded = image.join_position
         self._last_progress = image.join_position
+        self._end_limit = -1
         self._ask_offset = segment_length // ASK_FRACTION
 
     cdef int32_t state_of(self) noexcept nogil:
@@ -146,16 +147,12 @@ cdef class RecordingWriter:
         cdef int32_t length
         cdef int64_t behind, to_write, result
         cdef const uint8_t* source
-        if load_acquire_i32(&self._abort):
+        cdef bint is_stopped = load_acquire_i32(&self._abort) != 0
+        length = self._reader.block(self._block_limit, &block)
+        if (is_stopped or length <= 0) and self._is_over(is_stopped, length):
             store_release_i32(&self._state, WRITER_ENDED)
             return 1
-        length = self._reader.block(self._block_limit, &block)
         if length <= 0:
-            if self._reader.is_closed() or self._reader.position() >= end_of_stream_position(
-                self._reader.log
-            ):
-                store_release_i32(&self._state, WRITER_ENDED)
-                return 1
             return 0 if counter_is_live(&self._position) else self._lose()
         source = block.address
         behind = self._reader.position() + length
@@ -191,6 +188,24 @@ cdef class RecordingWriter:
             self._ask_offset = self.segment_length
         self._store_position(self.segment_base + self.segment_offset)
         return length
+
+    cdef bint _is_over(self, bint is_stopped, int32_t available) noexcept nogil:
+        """Return whether nothing more is to be recorded.
+
+        A stopped recording gets what was published before the stop was seen. That is over at the
+        first time that the log has nothing more, and after a term at the latest, since no log holds
+        more and a publisher may go on for ever.
+        """
+        cdef int64_t position = self._reader.position()
+        if available <= 0:
+            return (
+                is_stopped
+                or self._reader.is_closed()
+                or position >= end_of_stream_position(self._reader.log)
+            )
+        if self._end_limit < 0:
+            self._end_limit = position + self._reader.log.term_length
+        return position >= self._end_limit
 
     cdef int64_t _write(
         self, const uint8_t* source, int64_t length, Clock clock, io_totals_t* totals
@@ -252,13 +267,8 @@ cdef class RecordingWriter:
         """Position up to which everything is recorded, as the position counter shows it."""
         return load_acquire_i64(&self._recorded)
 
-    @property
-    def aborted(self) -> bool:
-        """Whether the conductor requested the end."""
-        return load_acquire_i32(&self._abort) != 0
-
     def abort(self) -> None:
-        """Request the end from any thread; the next duty cycle polls nothing more."""
+        """Request the end from any thread, after what the log holds now."""
         store_release_i32(&self._abort, 1)
 
     def open_with(
@@ -282,10 +292,6 @@ cdef class RecordingWriter:
         """End with an error that control code encountered."""
         self.failure = failure
         store_release_i32(&self._state, WRITER_FAILED)
-
-    def end(self) -> None:
-        """End without an error."""
-        store_release_i32(&self._state, WRITER_ENDED)
 
     def take_file(self):
         """Return the open file, which the caller closes; None when there is none."""

@@ -17,14 +17,17 @@ from aerolog.archive.service import properties as p
 from aerolog.archive.service.conductor.refusals import java_text
 from aerolog.archive.service.recorder import recording_writer
 from aerolog.archive.service.recorder.recording_session import (
+    RecordingEnd,
     RecordingSession,
     RecordingSubscription,
+    Stop,
     check_continues,
     end_of,
     failure_of,
     is_out_of_space,
 )
 from aerolog.archive.service.recorder.recording_writer import RecordingWriter
+from aerolog.transport.client.registration import is_settled
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 from aerolog.transport.uri import ChannelUri
 
@@ -60,6 +63,8 @@ class Recordings:
         self._tasks: deque[Callable[[], None]] = deque()
         self._waiting: deque[RecordingWriter] = deque()
         self._found_ended: list[RecordingSession] = []
+        self._ends: list[RecordingEnd] = []
+        self._stops: list[Stop] = []
         self.by_key: dict[str, RecordingSubscription] = {}
         self.sessions: dict[int, RecordingSession] = {}
 
@@ -84,7 +89,7 @@ class Recordings:
             ArchiveError: the request is refused.
         """
         limit = self._context.config[p.MAX_RECORDINGS]
-        if len(self.sessions) >= limit:
+        if self._accepted() >= limit:
             raise ArchiveError(
                 ArchiveErrorCode.MAX_RECORDINGS, f"max concurrent recordings reached {limit}"
             )
@@ -112,7 +117,7 @@ class Recordings:
             ArchiveError: the request is refused.
         """
         limit = self._context.config[p.MAX_RECORDINGS]
-        if len(self.sessions) >= limit:
+        if self._accepted() >= limit:
             raise ArchiveError(
                 ArchiveErrorCode.MAX_RECORDINGS, f"max concurrent recordings reached at {limit}"
             )
@@ -139,6 +144,11 @@ class Recordings:
         return self._subscribe(
             control, correlation_id, stream_id, channel, uri, spies, auto_stop, recording_id
         )
+
+    def _accepted(self) -> int:
+        """Return the number of recordings that run or wait for their first image."""
+        waiting = sum(not source.has_recorded for source in self.by_key.values())
+        return len(self.sessions) + waiting
 
     def _check_space(self) -> None:
         threshold = self._context.config[p.LOW_STORAGE_THRESHOLD]
@@ -185,7 +195,13 @@ class Recordings:
         self.by_key[key] = source
         return source
 
-    def stop_by_channel(self, stream_id: int, channel: str) -> None:
+    def stop_by_channel(
+        self,
+        control: ControlSession,
+        stream_id: int,
+        channel: str,
+        answer: Callable[[], object],
+    ) -> None:
         """Stop the subscription that was started with this channel and stream.
 
         Raises:
@@ -197,9 +213,11 @@ class Recordings:
                 ArchiveErrorCode.UNKNOWN_SUBSCRIPTION,
                 f"no recording found for streamId={stream_id} channel={channel}",
             )
-        self.stop(source)
+        self.stop(source, control, answer)
 
-    def stop_by_subscription(self, subscription_id: int) -> None:
+    def stop_by_subscription(
+        self, control: ControlSession, subscription_id: int, answer: Callable[[], object]
+    ) -> None:
         """Stop a subscription and all its recordings.
 
         Raises:
@@ -207,19 +225,23 @@ class Recordings:
         """
         for source in self.by_key.values():
             if source.subscription_id == subscription_id:
-                self.stop(source)
+                self.stop(source, control, answer)
                 return
         raise ArchiveError(
             ArchiveErrorCode.UNKNOWN_SUBSCRIPTION,
             f"no recording subscription found for subscriptionId={subscription_id}",
         )
 
-    def stop_by_identity(self, recording_id: int) -> bool:
+    def stop_by_identity(
+        self, control: ControlSession, recording_id: int, answer: Callable[[int], object]
+    ) -> None:
         """Stop one recording; its subscription is no longer listed.
 
-        Returns:
-            Whether the answer says that a recording was stopped. As in the reference, a recording
-            whose subscription is no longer listed stops too, but the answer says no.
+        Args:
+            control: the session that asks.
+            recording_id: id of the recording.
+            answer: called with 1 when a recording was stopped, else with 0. As in the reference, a
+                recording whose subscription is no longer listed stops too, but the answer is 0.
 
         Raises:
             ArchiveError: there is no such recording.
@@ -227,31 +249,57 @@ class Recordings:
         self._context.catalog.descriptor(recording_id)
         session = self.sessions.get(recording_id)
         if session is None:
-            return False
+            answer(0)
+            return
         session.stop("stop recording by identity")
-        return self._unlist(session.source)
+        was_listed = self._forget_key(session.source)
+        self._unlist(session.source)
+        self._begin_stop(
+            control, session.source, session
+            , partial(answer, int(was_listed)), lambda: None, None
+        )
 
-    def stop(self, source: RecordingSubscription) -> None:
-        """Stop a subscription and all its recordings; a second call does nothing."""
-        for session in source.sessions:
-            session.stop("stop recording")
-        self._unlist(source)
+    def stop(
+        self,
+        source: RecordingSubscription,
+        control: ControlSession,
+        answer: Callable[[], object],
+        then: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Stop a subscription and all its recordings, after what was published so far.
 
-    def _unlist(self, source: RecordingSubscription) -> bool:
+        Args:
+            source: the subscription; one that is stopped already only causes the calls.
+            control: the session that asks.
+            answer: called when the effect is visible, before the signals of these ends.
+            then: called after these signals.
+        """
+        self._forget_key(source)
+        seen = None
+        if source.is_listed:
+            # The driver answers after it has announced every image that it has by now.
+            seen = self._context.aeron.next_session_id_async(source.stream_id)
+        self._stops.append(Stop(control, source, None, answer, then, seen))
+
+    def _forget_key(self, source: RecordingSubscription) -> bool:
+        """Let the stream be recorded by others; returns whether it was listed."""
         if self.by_key.get(source.key) is not source:
             return False
         del self.by_key[source.key]
-        self._release(source)
         return True
+
+    def _unlist(self, source: RecordingSubscription) -> None:
+        """Take no more images of a subscription; it is closed after its last recording."""
+        self._forget_key(source)
+        if source.is_listed:
+            source.is_listed = False
+            self._release(source)
 
     def _release(self, source: RecordingSubscription) -> None:
         source.references -= 1
         if source.references <= 0:
-            self._close_subscription(source)
-
-    def _close_subscription(self, source: RecordingSubscription) -> None:
-        assert source.subscription is not None
-        source.subscription.close()
+            assert source.subscription is not None
+            source.gone = self._context.aeron.conductor.close_subscription(source.subscription)
 
     # -- images -----------------------------------------------------------------------------------
 
@@ -274,14 +322,66 @@ class Recordings:
             task = self._tasks.popleft()
             self._context.reporter.run(task)
             work += 1
+        work += self._turn_stops()
+        self._hand_over()
+        return work
+
+    def _hand_over(self) -> None:
+        """Give writers to the recorder as far as it has room."""
         while self._waiting and self._table.add(self._waiting[0]):
             self._waiting.popleft()
-        return work
+
+    def _turn_stops(self) -> int:
+        """Stop what is to be stopped, and report what has ended."""
+        work = 0
+        for stop in self._stops:
+            if stop.seen is not None and stop.seen.is_settled():
+                stop.seen = None
+                for session in stop.source.sessions:
+                    session.stop("stop recording")
+                self._unlist(stop.source)
+                work += 1
+        return work + self._report_ends()
+
+    def _report_ends(self) -> int:
+        """Answer the stops whose effect is visible, and announce ends.
+
+        As with the reference, the session that asked for a stop gets the answer before the signals.
+        """
+        over = [stop for stop in self._stops if stop.is_over(self._ends)]
+        for stop in over:
+            self._stops.remove(stop)
+            ends = self._take_ends(stop.covers)
+            mine = [end for end in ends if end.session.source.control is stop.control]
+            for end in ends:
+                if end not in mine:
+                    end.announce()
+            self._context.reporter.run(stop.answer)
+            for end in mine:
+                end.announce()
+            self._context.reporter.run(stop.then)
+        freed = self._take_ends(
+            lambda session: not any(stop.covers(session) for stop in self._stops),
+            lambda end: is_settled(end.freed),
+        )
+        for end in freed:
+            end.announce()
+        return len(over) + len(freed)
+
+    def _take_ends(
+        self,
+        is_wanted: Callable[[RecordingSession], bool],
+        is_ready: Callable[[RecordingEnd], bool] = lambda _: True,
+    ) -> list[RecordingEnd]:
+        taken = [end for end in self._ends if is_wanted(end.session) and is_ready(end)]
+        self._ends = [end for end in self._ends if end not in taken]
+        return taken
 
     def _on_image(self, source: RecordingSubscription, image: Image) -> None:
         assert source.subscription is not None
-        if source.subscription.closed or image.closed:
+        if not source.is_listed:
             return
+        # An image that is closed already, because its stream had no more, is a recording too.
         try:
             if source.extends is None:
                 self._begin(source, image, self._new_recording(source, image), extended=False)
@@ -301,9 +401,7 @@ class Recordings:
 
     def _give_up(self, source: RecordingSubscription) -> None:
         if source.auto_stop:
-            if self.by_key.get(source.key) is source:
-                del self.by_key[source.key]
-            self._close_subscription(source)
+            self._unlist(source)
 
     def _new_recording(self, source: RecordingSubscription, image: Image) -> int:
         config = self._context.config
@@ -367,6 +465,8 @@ class Recordings:
         else:
             writer.notes = context.times.begin(after, channel)
         session = RecordingSession(recording_id, source, counter, writer)
+        # The end of an earlier part of this recording is announced before.
+        self._report_ends()
         source.control.send_signal(
             source.correlation_id,
             recording_id,
@@ -374,13 +474,13 @@ class Recordings:
             image.join_position,
             RecordingSignal.EXTEND if extended else RecordingSignal.START,
         )
+        source.has_recorded = True
         source.references += 1
         source.sessions.append(session)
         self.sessions[recording_id] = session
         self._waiting.append(writer)
         context.counters.recording_sessions.add(1)
-        while self._waiting and self._table.add(self._waiting[0]):
-            self._waiting.popleft()
+        self._hand_over()
 
     def _make_writer(
         self, source: RecordingSubscription, image: Image, recording_id: int
@@ -417,7 +517,7 @@ class Recordings:
     # -- the end ----------------------------------------------------------------------------------
 
     def _ended(self, session: RecordingSession) -> None:
-        """Store the end in the catalog and notify the client (spec archive-protocol 10)."""
+        """Store the end in the catalog, to be announced later (spec archive-protocol 10)."""
         context, source, writer = self._context, session.source, session.writer
         position = writer.recorded_position
         del self.sessions[session.recording_id]
@@ -434,23 +534,13 @@ class Recordings:
         )
         source.sessions.remove(session)
         error = failure_of(self._context, writer)
-        if error is not None:
-            source.control.send_error(source.correlation_id, error.code_value, error.message)
-        source.control.send_signal(
-            source.correlation_id,
-            session.recording_id,
-            source.subscription_id,
-            position,
-            RecordingSignal.STOP,
-        )
+        freed = context.aeron.conductor.close_counter(session.counter)
+        self._ends.append(RecordingEnd(session, position, error, freed))
         self._release(source)
         if source.auto_stop:
             for other in source.sessions:
                 other.stop("auto stop")
-            if self.by_key.get(source.key) is source:
-                del self.by_key[source.key]
-            self._close_subscription(source)
-        session.counter.close()
+            self._unlist(source)
         context.counters.recording_sessions.add(-1)
 
     def position(self, recording_id: int) -> int:
@@ -464,9 +554,16 @@ class Recordings:
         return session.source.original_channel, session.writer.image.source_identity
 
     def close(self) -> None:
-        """End what the recorder has ended, even if clients cannot be notified."""
+        """End what the recorder has ended; no answer of the driver is awaited any more."""
+        run = self._context.reporter.run
         self.find_ended()
         self.do_work()
+        stops, self._stops = self._stops, []
+        for stop in stops:
+            run(stop.answer)
+        for end in self._take_ends(lambda _: True):
+            run(end.announce)
+        for stop in stops:
+            run(stop.then)
         for source in list(self.by_key.values()):
-            self._context.reporter.run(partial(self._close_subscription, source))
-        self.by_key.clear()
+            run(partial(self._unlist, source))

@@ -134,9 +134,9 @@ class Replayer(ReplayerAgent):
         state = reader.state
         if state == replay_reader.INIT:
             if reader.aborted:
-                reader.end()
-            else:
-                self._open_first(reader)
+                # The reference ends it without an answer, for which its client would wait.
+                raise ArchiveError(ArchiveErrorCode.GENERIC, "replay aborted")
+            self._open_first(reader)
         elif state == replay_reader.SEGMENT_END:
             self._close_file(reader)
             base = reader.segment_base + reader.segment_length

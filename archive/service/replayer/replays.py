@@ -19,6 +19,7 @@ from aerolog.archive.service.replayer.replayer import (
     ReplayRequestDetails,
     frame_position,
 )
+from aerolog.transport.client.registration import is_settled
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN, format_duration
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ChannelUriError
 from aerolog.transport.memory.counters import VALUE_LENGTH
@@ -27,13 +28,12 @@ from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
-
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.service.conductor.control_session import ControlSession
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.session_table import SessionTable
     from aerolog.transport.client.publication import ExclusivePublication
+    from aerolog.transport.client.registration import RegistrationFuture as Future
 
 NO_COUNTER: Final = -1
 
@@ -72,7 +72,12 @@ class PendingReplay:
 
 @dataclass(slots=True, eq=False)
 class ReplaySession:
-    """A replay that the replayer runs."""
+    """A replay that the replayer runs.
+
+    Attributes:
+        has_ended: whether the replayer has ended it.
+        gone: settled when the driver has removed its publication after that.
+    """
 
     replay_session_id: int
     control: ControlSession
@@ -81,6 +86,23 @@ class ReplaySession:
     details: ReplayRequestDetails
     publication: ExclusivePublication
     is_started: bool = False
+    has_ended: bool = False
+    gone: Future[None] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ReplayStop:
+    """A stop of replays, which is answered when the driver has removed their publications."""
+
+    sessions: list[ReplaySession]
+    pending: list[PendingReplay]
+    answer: Callable[[], object]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all these replays have ended."""
+        ended = all(one.has_ended and is_settled(one.gone) for one in self.sessions)
+        return ended and not self.pending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +145,7 @@ class Replays:
         self._recording_counter = recording_counter
         self._pending: list[PendingReplay] = []
         self._waiting: list[ReplaySession] = []
+        self._stops: list[ReplayStop] = []
         self._next_id = 1
         self.sessions: dict[int, ReplaySession] = {}
         self._by_reader: dict[int, ReplaySession] = {}
@@ -141,7 +164,7 @@ class Replays:
             ArchiveError: the request is refused.
         """
         limit = self._context.config[p.MAX_REPLAYS]
-        if len(self.sessions) >= limit:
+        if len(self.sessions) + len(self._pending) >= limit:
             raise ArchiveError(
                 ArchiveErrorCode.MAX_REPLAYS, f"max concurrent replays reached {limit}"
             )
@@ -280,17 +303,38 @@ class Replays:
                 f"failed to process replayChannel - {exception_text(error)}",
             ) from error
 
-    def stop(self, replay_session_id: int) -> None:
-        """End one replay; an unknown id is not an error."""
-        session = self.sessions.get(replay_session_id)
-        if session is not None:
-            session.reader.abort()
+    def stop(self, replay_session_id: int, answer: Callable[[], object]) -> None:
+        """End one replay; an unknown id is not an error.
 
-    def stop_all(self, recording_id: int) -> None:
-        """End all replays of a recording, or of all recordings with -1."""
-        for session in self.sessions.values():
-            if recording_id in (-1, session.reader.recording_id):
-                session.reader.abort()
+        Args:
+            replay_session_id: the replay's id.
+            answer: called when its publication is gone.
+        """
+        session = self.sessions.get(replay_session_id)
+        self._stop([] if session is None else [session], [], answer)
+
+    def stop_all(self, recording_id: int, answer: Callable[[], object]) -> None:
+        """End all replays of a recording, or of all recordings with -1.
+
+        Args:
+            recording_id: id of the recording, or -1.
+            answer: called when their publications are gone.
+        """
+        self._stop(
+            [s for s in self.sessions.values() if recording_id in (-1, s.reader.recording_id)],
+            [one for one in self._pending if recording_id in (-1, one.order.recording_id)],
+            answer,
+        )
+
+    def _stop(
+        self,
+        sessions: list[ReplaySession],
+        pending: list[PendingReplay],
+        answer: Callable[[], object],
+    ) -> None:
+        for session in sessions:
+            session.reader.abort()
+        self._stops.append(ReplayStop(sessions, pending, answer))
 
     def has_replay_of(self, recording_id: int) -> bool:
         """Return whether a replay of a recording runs or is being created."""
@@ -347,6 +391,10 @@ class Replays:
         ]:
             self._context.reporter.run(partial(self._ended, session))
             work += 1
+        for stop in [stop for stop in self._stops if stop.is_over]:
+            self._stops.remove(stop)
+            self._context.reporter.run(stop.answer)
+            work += 1
         return work
 
     def _create(self, pending: PendingReplay) -> None:
@@ -361,11 +409,22 @@ class Replays:
                 f"failed to create replay publication: {exception_text(error)}",
             )
             error.__traceback__ = None  # in a cycle it would keep the control session and its log
+            self._stop_created(pending, None)
             return
         self.sessions[session.replay_session_id] = session
         self._by_reader[id(session.reader)] = session
         self._waiting.append(session)
         self._context.counters.replay_sessions.add(1)
+        self._stop_created(pending, session)
+
+    def _stop_created(self, pending: PendingReplay, session: ReplaySession | None) -> None:
+        """End a replay that was stopped before its publication existed."""
+        for stop in self._stops:
+            if pending in stop.pending:
+                stop.pending.remove(pending)
+                if session is not None:
+                    stop.sessions.append(session)
+                    session.reader.abort()
 
     def _session(self, pending: PendingReplay, publication: ExclusivePublication) -> ReplaySession:
         context, order, descriptor = self._context, pending.order, pending.descriptor
@@ -415,10 +474,11 @@ class Replays:
         self._log_end(session, None if failure is None else failure[1])
         if failure is not None:
             session.control.send_error(session.correlation_id, *failure)
-        if reader.ending == replay_reader.COMPLETE:
-            session.publication.close()
-        else:
-            session.publication.revoke()
+        is_complete = reader.ending == replay_reader.COMPLETE
+        session.gone = self._context.aeron.conductor.close_publication(
+            session.publication, revoke=not is_complete
+        )
+        session.has_ended = True
         self._context.counters.replay_sessions.add(-1)
 
     def _log_start(self, session: ReplaySession) -> None:
@@ -493,6 +553,9 @@ class Replays:
             pending.publication.cancel()
         self._pending.clear()
         self.do_work()
+        for stop in self._stops:
+            self._context.reporter.run(stop.answer)
+        self._stops.clear()
 
 
 def _state_name(state: int) -> str:

@@ -101,6 +101,7 @@ class ReplicationSession:
         self._source: SourceArchive | None = None
         self._recorded: RecordingSubscription | None = None
         self._is_recording = False
+        self._answers: list[tuple[ControlSession, Callable[[], object]]] = []
         self._position = NULL_POSITION
         self._state = "CONNECT"
         self._reason = ""
@@ -134,22 +135,42 @@ class ReplicationSession:
             )
         return int(self.is_done)
 
-    def abort(self) -> None:
-        """End the replication in its next duty cycle."""
+    def abort(self, control: ControlSession, answer: Callable[[], object]) -> None:
+        """End the replication in its next duty cycle.
+
+        Args:
+            control: the session that asks.
+            answer: called when nothing more is recorded, before the signals of the end.
+        """
         self._reason = self._reason or "stop replication"
         self.is_done = True
+        self._answers.append((control, answer))
 
     def close(self) -> None:
-        """Release source and subscription, in the reference's order, and signal the end."""
+        """Release source and subscription, and signal the end after the recording's."""
         run = self._context.reporter.run
         self._enter("DONE", self._reason)
         self._steps.close()
         recorded, self._recorded = self._recorded, None
-        if recorded is not None:
-            run(lambda: self._recordings.stop(recorded))
         if self._source is not None:
             run(self._source.close)
+        if recorded is None:
+            self._closed()
+        else:
+            asker = self._answers[0][0] if self._answers else self._control
+            run(lambda: self._recordings.stop(recorded, asker, self._answer, self._end))
+
+    def _answer(self) -> None:
+        for _, answer in self._answers:
+            self._context.reporter.run(answer)
+        self._answers.clear()
+
+    def _end(self) -> None:
         self._signal(RecordingSignal.REPLICATE_END, NULL_POSITION)
+
+    def _closed(self) -> None:
+        self._answer()
+        self._end()
 
     # -- the states -------------------------------------------------------------------------------
 

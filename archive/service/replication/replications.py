@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive import protocol as ap
@@ -82,8 +83,8 @@ class Replications:
         )
         return replication_id
 
-    def stop(self, _control: ControlSession, request: ap.StopReplicationRequest) -> int:
-        """End a replication and keep what it has copied.
+    def stop(self, control: ControlSession, request: ap.StopReplicationRequest) -> None:
+        """End a replication and keep what it has copied; the answer comes when it has ended.
 
         Raises:
             ArchiveError: no replication has this id.
@@ -94,8 +95,7 @@ class Replications:
                 ArchiveErrorCode.UNKNOWN_REPLICATION,
                 f"unknown replication id {request.replication_id}",
             )
-        session.abort()
-        return 0
+        session.abort(control, partial(control.send_ok, request.correlation_id))
 
     def readers(self) -> list[RecordingReader]:
         """Return the recordings that are being made; all of each is needed until it is complete."""
