@@ -158,7 +158,6 @@ class Stop:
         source: the subscription whose recordings stop.
         session: the only recording that stops; None for all of the subscription.
         answer: called when the effect is visible, before the signals of these ends.
-        then: called after these signals.
         seen: settled when the archive knows of all images that the driver had when the stop was
             asked for; None when the recordings have been stopped.
     """
@@ -167,7 +166,6 @@ class Stop:
     source: RecordingSubscription
     session: RecordingSession | None
     answer: Callable[[], object]
-    then: Callable[[], object]
     seen: Future[int] | None
 
     def covers(self, session: RecordingSession) -> bool:

@@ -254,9 +254,8 @@ class Recordings:
         session.stop("stop recording by identity")
         was_listed = self._forget_key(session.source)
         self._unlist(session.source)
-        self._begin_stop(
-            control, session.source, session
-            , partial(answer, int(was_listed)), lambda: None, None
+        self._stops.append(
+            Stop(control, session.source, session, partial(answer, int(was_listed)), None)
         )
 
     def stop(
@@ -264,7 +263,6 @@ class Recordings:
         source: RecordingSubscription,
         control: ControlSession,
         answer: Callable[[], object],
-        then: Callable[[], object] = lambda: None,
     ) -> None:
         """Stop a subscription and all its recordings, after what was published so far.
 
@@ -272,14 +270,13 @@ class Recordings:
             source: the subscription; one that is stopped already only causes the calls.
             control: the session that asks.
             answer: called when the effect is visible, before the signals of these ends.
-            then: called after these signals.
         """
         self._forget_key(source)
         seen = None
         if source.is_listed:
             # The driver answers after it has announced every image that it has by now.
             seen = self._context.aeron.next_session_id_async(source.stream_id)
-        self._stops.append(Stop(control, source, None, answer, then, seen))
+        self._stops.append(Stop(control, source, None, answer, seen))
 
     def _forget_key(self, source: RecordingSubscription) -> bool:
         """Let the stream be recorded by others; returns whether it was listed."""
@@ -346,20 +343,24 @@ class Recordings:
     def _report_ends(self) -> int:
         """Answer the stops whose effect is visible, and announce ends.
 
-        As with the reference, the session that asked for a stop gets the answer before the signals.
+        As with the reference, the session that asked for a stop gets the answer before the signals
+        of recordings that ended without an error.
         """
         over = [stop for stop in self._stops if stop.is_over(self._ends)]
         for stop in over:
             self._stops.remove(stop)
             ends = self._take_ends(stop.covers)
-            mine = [end for end in ends if end.session.source.control is stop.control]
+            later = [
+                end
+                for end in ends
+                if end.session.source.control is stop.control and end.error is None
+            ]
             for end in ends:
-                if end not in mine:
+                if end not in later:
                     end.announce()
             self._context.reporter.run(stop.answer)
-            for end in mine:
+            for end in later:
                 end.announce()
-            self._context.reporter.run(stop.then)
         freed = self._take_ends(
             lambda session: not any(stop.covers(session) for stop in self._stops),
             lambda end: is_settled(end.freed),
@@ -563,7 +564,5 @@ class Recordings:
             run(stop.answer)
         for end in self._take_ends(lambda _: True):
             run(end.announce)
-        for stop in stops:
-            run(stop.then)
         for source in list(self.by_key.values()):
             run(partial(self._unlist, source))

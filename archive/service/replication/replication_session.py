@@ -101,7 +101,7 @@ class ReplicationSession:
         self._source: SourceArchive | None = None
         self._recorded: RecordingSubscription | None = None
         self._is_recording = False
-        self._answers: list[tuple[ControlSession, Callable[[], object]]] = []
+        self._answers: list[Callable[[], object]] = []
         self._position = NULL_POSITION
         self._state = "CONNECT"
         self._reason = ""
@@ -135,19 +135,18 @@ class ReplicationSession:
             )
         return int(self.is_done)
 
-    def abort(self, control: ControlSession, answer: Callable[[], object]) -> None:
+    def abort(self, answer: Callable[[], object]) -> None:
         """End the replication in its next duty cycle.
 
         Args:
-            control: the session that asks.
-            answer: called when nothing more is recorded, before the signals of the end.
+            answer: called when nothing more is recorded, before the signals.
         """
         self._reason = self._reason or "stop replication"
         self.is_done = True
-        self._answers.append((control, answer))
+        self._answers.append(answer)
 
     def close(self) -> None:
-        """Release source and subscription, and signal the end after the recording's."""
+        """Release source and subscription; the end is signalled when nothing is recorded."""
         run = self._context.reporter.run
         self._enter("DONE", self._reason)
         self._steps.close()
@@ -157,20 +156,13 @@ class ReplicationSession:
         if recorded is None:
             self._closed()
         else:
-            asker = self._answers[0][0] if self._answers else self._control
-            run(lambda: self._recordings.stop(recorded, asker, self._answer, self._end))
-
-    def _answer(self) -> None:
-        for _, answer in self._answers:
-            self._context.reporter.run(answer)
-        self._answers.clear()
-
-    def _end(self) -> None:
-        self._signal(RecordingSignal.REPLICATE_END, NULL_POSITION)
+            run(lambda: self._recordings.stop(recorded, self._control, self._closed))
 
     def _closed(self) -> None:
-        self._answer()
-        self._end()
+        for answer in self._answers:
+            self._context.reporter.run(answer)
+        self._answers.clear()
+        self._signal(RecordingSignal.REPLICATE_END, NULL_POSITION)
 
     # -- the states -------------------------------------------------------------------------------
 

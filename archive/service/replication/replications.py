@@ -95,7 +95,7 @@ class Replications:
                 ArchiveErrorCode.UNKNOWN_REPLICATION,
                 f"unknown replication id {request.replication_id}",
             )
-        session.abort(control, partial(control.send_ok, request.correlation_id))
+        session.abort(partial(control.send_ok, request.correlation_id))
 
     def readers(self) -> list[RecordingReader]:
         """Return the recordings that are being made; all of each is needed until it is complete."""
