@@ -249,8 +249,9 @@ cdef class CatalogIndex:
             fragment: bytes that the original channel must contain.
 
         Returns:
-            The ids that match; the id after the last one examined, or ``from_recording_id`` when
-            none was examined; and whether the end of the index was reached.
+            The ids that match; the id to examine next; and whether the end of the index was
+            reached. At the end the next id is the one after the last, as the reference counts: it
+            takes ``from_recording_id`` for the id of the first entry that it examines.
         """
         cdef const uint8_t* base = catalog.section(0, catalog.length)
         cdef int64_t capacity = catalog.length, length = fragment.shape[0]
@@ -269,8 +270,11 @@ cdef class CatalogIndex:
             )
         ]
         catalog.check_whole()
-        behind = self._ids[end - 1] + 1 if end > first else from_recording_id
-        return found, behind, end == self._count
+        if end < self._count:
+            return found, self._ids[end], False
+        if end <= first:
+            return found, from_recording_id, True
+        return found, (self._ids[end - 1] if end - first > 1 else from_recording_id) + 1, True
 
 
 cdef class EntryScan:

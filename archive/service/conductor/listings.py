@@ -118,12 +118,12 @@ def list_recordings(
         fragment: text that the original channel must contain.
     """
     sent = 0
-    behind = from_recording_id
+    next_id = from_recording_id
     wanted = fragment.encode("ascii", "replace")
     limit = SCAN_LIMIT if stream_id is None else FILTER_LIMIT
     while sent < count:
         # The index as it is now; recordings may be added and removed before the next duty cycle.
-        ids, behind, is_end = catalog.matching(behind, limit, stream_id, wanted)
+        ids, next_id, is_end = catalog.matching(next_id, limit, stream_id, wanted)
         for recording_id in ids:
             if recording_id not in catalog:
                 continue
@@ -132,8 +132,7 @@ def list_recordings(
             if sent == count:
                 return
         if is_end:
-            # The id after the last one examined, or the id asked for when none was.
-            control.send_recording_unknown(correlation_id, behind)
+            control.send_recording_unknown(correlation_id, next_id)
             return
         yield None
 

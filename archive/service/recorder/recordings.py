@@ -350,6 +350,7 @@ class Recordings:
         for stop in over:
             self._stops.remove(stop)
             ends = self._take_ends(stop.covers)
+            ends.sort(key=lambda end: end.session.recording_id, reverse=True)
             later = [
                 end
                 for end in ends
@@ -402,7 +403,14 @@ class Recordings:
 
     def _give_up(self, source: RecordingSubscription) -> None:
         if source.auto_stop:
-            self._unlist(source)
+            # As with the reference, images that are known already are tried before.
+            self._tasks.append(partial(self._drop, source))
+
+    def _drop(self, source: RecordingSubscription) -> None:
+        """Close a subscription with auto-stop, of which one recording has ended or failed."""
+        for session in source.sessions:
+            session.stop("auto stop")
+        self._unlist(source)
 
     def _new_recording(self, source: RecordingSubscription, image: Image) -> int:
         config = self._context.config
@@ -539,9 +547,7 @@ class Recordings:
         self._ends.append(RecordingEnd(session, position, error, freed))
         self._release(source)
         if source.auto_stop:
-            for other in source.sessions:
-                other.stop("auto stop")
-            self._unlist(source)
+            self._drop(source)
         context.counters.recording_sessions.add(-1)
 
     def position(self, recording_id: int) -> int:

@@ -34,6 +34,24 @@ def test_list_recordings_and_list_recordings_for_uri(alike) -> None:
     assert sum("RecordingDescriptor" in line for line in alike(scenario)) > 50
 
 
+def test_a_listing_that_examines_one_recording_names_the_id_after_the_one_asked_for(alike) -> None:
+    def scenario(t) -> None:
+        known = [t.recorded(104, FRAME) for _ in range(3)]
+        t.ask(ap.PurgeRecordingRequest, until=ap.RecordingSignal.DELETE, recording_id=known[1])
+        for start in (known[1], known[2], known[2] + 1, -1):
+            t.list(ap.ListRecordingsRequest, 1000, from_recording_id=start)
+            for stream_id in (104, 9):
+                t.list(
+                    ap.ListRecordingsForUriRequest,
+                    1000,
+                    from_recording_id=start,
+                    stream_id=stream_id,
+                    channel="ipc",
+                )
+
+    assert alike(scenario)
+
+
 def test_list_recordings_of_no_count_answers_nothing(alike) -> None:
     def scenario(t) -> None:
         t.recorded(102, FRAME)

@@ -98,16 +98,22 @@ def check(catalog, known: dict[int, RecordingDescriptor], rng: random.Random) ->
         assert catalog.find_last(low, session, stream, part.encode()) == expected_last(
             known, low, session, stream, part
         )
-        looked_at = [i for i in sorted(known) if i >= low][:limit]
-        behind = looked_at[-1] + 1 if looked_at else low
-        is_end = not any(i >= behind for i in known)
-        assert catalog.matching(low, limit) == (looked_at, behind, is_end)
+        wanted = [i for i in sorted(known) if i >= low]
+        looked_at = wanted[:limit]
+        is_end = len(wanted) <= limit
+        if not is_end:
+            next_id = wanted[limit]
+        elif len(looked_at) > 1:
+            next_id = looked_at[-1] + 1
+        else:
+            next_id = low + len(looked_at)
+        assert catalog.matching(low, limit) == (looked_at, next_id, is_end)
         found = [
             i
             for i in looked_at
             if known[i].stream_id == stream and part in known[i].original_channel
         ]
-        assert catalog.matching(low, limit, stream, part.encode()) == (found, behind, is_end)
+        assert catalog.matching(low, limit, stream, part.encode()) == (found, next_id, is_end)
 
 
 @pytest.mark.parametrize("length", [-1, 2**31 - 1, 100_000, 600])
