@@ -32,7 +32,9 @@ MASKED = {"start_timestamp", "stop_timestamp", "control_session_id", "version"}
 GIVES_AN_ID = {
     ap.ConnectRequest,
     ap.StartRecordingRequest,
+    ap.StartRecordingRequest2,
     ap.ExtendRecordingRequest,
+    ap.ExtendRecordingRequest2,
     ap.ReplayRequest,
 }
 # Chosen, so that frames have the same bytes on both; never twice, since streams take time to end.

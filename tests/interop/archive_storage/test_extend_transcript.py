@@ -58,5 +58,4 @@ def test_an_extension_with_auto_stop_tries_each_publication(
         for publication in publications:
             publication.close()
 
-    # The ids of recordings differ from case to case, not from archive to archive.
     assert alike(scenario)
