@@ -23,23 +23,24 @@ def publication_at(t, position: int, session_id: int):
 
 
 @pytest.mark.parametrize(
-    ("begins", "errors"),
+    ("begins", "errors", "first_session"),
     [
-        ((END, 2 * END), 1),
-        ((2 * END, END), 1),
-        ((2 * END, 2 * END, END), 2),
-        ((2 * END, END, END), 2),
-        ((2 * END, 2 * END), 2),
-        ((END, END), 1),
+        ((END, 2 * END), 1, 7000),
+        ((2 * END, END), 1, 7010),
+        ((2 * END, 2 * END, END), 2, 7020),
+        ((2 * END, END, END), 2, 7030),
+        ((2 * END, 2 * END), 2, 7040),
+        ((END, END), 1, 7050),
     ],
 )
 def test_an_extension_with_auto_stop_tries_each_publication(
-    alike, begins: tuple[int, ...], errors: int
+    alike, begins: tuple[int, ...], errors: int, first_session: int
 ) -> None:
     def scenario(t) -> None:
         recording_id = t.recorded(STREAM, END)
         publications = [
-            publication_at(t, position, 7000 + index) for index, position in enumerate(begins)
+            publication_at(t, position, first_session + index)
+            for index, position in enumerate(begins)
         ]
         request = t.post(
             ap.ExtendRecordingRequest2,
