@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.service.archive import Archive
-from aerolog.archive.service.properties import archive_folders
+from aerolog.archive.service.properties import REPLAY_LINGER, archive_folders
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.media_driver import MediaDriver
-from aerolog.transport.driver.properties import THREADING_MODE
+from aerolog.transport.driver.properties import PUBLICATION_LINGER_TIMEOUT, THREADING_MODE
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
@@ -74,6 +74,9 @@ class ArchivingMediaDriver(Resource):
             on_fatal=on_fatal,
             **dict(driver_options or {}),  # type: ignore[arg-type]  # settings by keyword
         )
+        options = dict(archive_options or {})
+        if REPLAY_LINGER.name not in layers and not _gives_linger(options):
+            options["replay_linger_timeout_ns"] = driver.settings[PUBLICATION_LINGER_TIMEOUT]
         try:
             counters = driver.context.counters
             self.archive = Archive(
@@ -86,7 +89,7 @@ class ArchivingMediaDriver(Resource):
                 driver_bell=driver.wake,
                 count_error=lambda: counters.get_and_add(SystemCounter.ERRORS, 1),
                 on_fatal=on_fatal,
-                **dict(archive_options or {}),  # type: ignore[arg-type]  # settings by keyword
+                **options,  # type: ignore[arg-type]  # settings by keyword
             )
             # In one process neither may sleep while the other waits for its answer.
             driver.conductor.on_worked = self.archive.wake
@@ -122,6 +125,13 @@ class ArchivingMediaDriver(Resource):
 
     def __repr__(self) -> str:
         return f"<ArchivingMediaDriver of {self.driver!r} and {self.archive!r}>"
+
+
+def _gives_linger(options: Mapping[str, object]) -> bool:
+    return any(
+        value is not None and name.startswith("replay_linger_timeout")
+        for name, value in options.items()
+    )
 
 
 def _is_invoked(driver: MediaDriver) -> bool:

@@ -11,6 +11,7 @@ from aerolog.archive.protocol import defaults
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
+from aerolog.transport.driver.properties import PUBLICATION_LINGER_TIMEOUT
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.events.properties import ARCHIVE_EVENT_PROPERTIES
 from aerolog.transport.time_units import NS_PER_MS as _MS
@@ -185,7 +186,9 @@ LIVENESS_INTERVAL = _declare.duration(
     "aeron.archive.session.liveness.check.interval", _S, "between pings of a control session"
 )
 REPLAY_LINGER = _declare.duration(
-    "aeron.archive.replay.linger.timeout", 5 * _S, "linger of replay publications"
+    "aeron.archive.replay.linger.timeout",
+    PUBLICATION_LINGER_TIMEOUT.default,
+    "linger of replay publications; by default aeron.publication.linger.timeout as set",
 )
 CONDUCTOR_THRESHOLD = _declare.duration(
     "aeron.archive.conductor.cycle.threshold", 100 * _MS, "a conductor cycle above it is counted"
@@ -345,6 +348,8 @@ class ArchiveConfig:
         keywords: Mapping[str, Any] | None = None,
     ) -> None:
         self.settings = settings = Settings(PROPERTIES, properties, keywords)
+        driver = Settings((PUBLICATION_LINGER_TIMEOUT,), properties)
+        settings.set_default(REPLAY_LINGER, driver[PUBLICATION_LINGER_TIMEOUT])
         self.archive_dir, self.mark_file_dir = _folders(settings)
         self._check_lengths()
         self.control_channel = self._checked_control_channel()

@@ -102,6 +102,11 @@ class Settings:
         """Whether the value was given, and is therefore not the default."""
         return prop.name in self._sources
 
+    def set_default(self, prop: Property[T], value: T) -> None:
+        """Set the value of a property that was not given, where it depends on other values."""
+        if not self.is_given(prop):
+            self._values[prop.name] = value
+
     def source(self, prop: Property[Any]) -> str:
         """Describe for messages where the value comes from."""
         return self._sources.get(prop.name, "default")

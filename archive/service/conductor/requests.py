@@ -197,9 +197,7 @@ class RequestHandlers:
         answer = partial(control.send_ok, request.correlation_id)
         self._replays.stop(request.replay_session_id, answer)
 
-    def _stop_all_replays(
-        self, control: ControlSession, request: ap.StopAllReplaysRequest
-    ) -> None:
+    def _stop_all_replays(self, control: ControlSession, request: ap.StopAllReplaysRequest) -> None:
         answer = partial(control.send_ok, request.correlation_id)
         self._replays.stop_all(request.recording_id, answer)
 
