@@ -4,7 +4,8 @@ One run at a time holds a lock of the operating system for as long as its proces
 killed run does not block others. The contents of the lock file only tell people who holds it.
 
 Retention is needed most when the disk is full, and its lock and journal need room themselves. A
-file reserves it, and is removed when something cannot be written.
+file reserves it from the archive's start on. It is removed when something cannot be written, and
+made again at the end of the run.
 """
 
 from __future__ import annotations
@@ -90,17 +91,24 @@ def run_lock(
             reserve_room(archive_dir, files)
 
 
-def reserve_room(archive_dir: str | Path, files: FileSystem) -> None:
-    """Reserve room for retention's own files unless it is reserved, or the disk has none."""
+def reserve_room(archive_dir: str | Path, files: FileSystem) -> OSError | None:
+    """Reserve room for retention's own files, as an archive does at its start and a run at its end.
+
+    Returns:
+        Why there is no reserve, which is no reason to stop; None when there is one.
+    """
     path = reserve_path(archive_dir)
-    if files.exists(path):
-        return
     try:
+        make_folder(archive_dir, files)
         with files.open_data_file(path, writable=True, create=True) as file:
+            # What is allocated already stays; a copy of the folder, or a crash, may lack it.
             file.allocate_range(0, RESERVE_LENGTH)
-    except OSError:
-        with suppress(OSError):  # half a reserve is none
-            files.remove(path)
+    except OSError as error:
+        with suppress(OSError):
+            if files.size(path) < RESERVE_LENGTH:  # half a reserve is none
+                files.remove(path)
+        return error
+    return None
 
 
 def with_room(archive_dir: str | Path, files: FileSystem, write: Callable[[], T]) -> T:
@@ -128,8 +136,8 @@ def with_room(archive_dir: str | Path, files: FileSystem, write: Callable[[], T]
                 error.errno,
                 f"no room for the lock and the journal of retention, without which nothing is"
                 f" deleted: free {RESERVE_LENGTH} bytes in {files.store_name(str(archive_dir))} by"
-                f" moving a file that is not the archive's, and try again; from then on {path}"
-                " reserves them",
+                f" moving a file that is not the archive's, and try again; {path} reserves them"
+                " from then on, and from the next start of the archive",
                 error.filename or folder_path(archive_dir),
             ) from error
         files.remove(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from aerolog.archive.retention.clock import clock_problem
 from aerolog.archive.retention.folder_facts import archive_age, look, newest_ms
 from aerolog.archive.retention.journal import Journal
 from aerolog.archive.retention.planner import plan
-from aerolog.archive.retention.retention_folder import make_folder, reserve_room, run_lock
+from aerolog.archive.retention.retention_folder import reserve_room, run_lock
 from aerolog.archive.retention.steps import Applied, PlanRun, settle
 
 if TYPE_CHECKING:
@@ -80,9 +79,7 @@ class Retention:
 
         A disk that has no room now may have it at the next run.
         """
-        with suppress(OSError):
-            make_folder(self.archive_dir, self.files)
-            reserve_room(self.archive_dir, self.files)
+        reserve_room(self.archive_dir, self.files)
 
     def run(
         self, archive: ArchiveAccess, agree: Callable[[Plan], bool] = lambda _plan: True

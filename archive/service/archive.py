@@ -11,6 +11,7 @@ from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.crash_repair import finish_interrupted
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.protocol.mark_header import MarkFileHeader
+from aerolog.archive.retention.retention_folder import RESERVE_LENGTH, reserve_room
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.component import Component
 from aerolog.archive.service.conductor.conductor import ArchiveConductor
@@ -198,6 +199,7 @@ class Archive(Component):
         # take longer than the timeouts of driver and client.
         catalog, recovered = self._open_catalog(reporter)
         catalog.on_resized = self._event_log.catalog_resized
+        self._reserve_room(reporter)
         aeron = self._connect(
             name=f"archive archiveId={self.archive_id}",
             driver_invoker=self._driver_invoker,
@@ -272,6 +274,16 @@ class Archive(Component):
         self._in_order = True
         found = [one.recording_id for one in recovered if one.recording_id in catalog]
         return catalog, found
+
+    def _reserve_room(self, reporter: Reporter) -> None:
+        """Reserve what retention needs to make room on a full disk."""
+        error = reserve_room(self.config.archive_dir, self._files)
+        if error is not None:
+            reporter.event(
+                f"no room is reserved for retention, which cannot delete anything if the disk is"
+                f" full: {error}; free {RESERVE_LENGTH} bytes, and the next start or the next run"
+                " of retention reserves them"
+            )
 
     def _make_agents(
         self,

@@ -28,6 +28,7 @@ from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.service.conductor.control_session import ControlSession
     from aerolog.archive.service.context import ArchiveContext
