@@ -36,6 +36,7 @@ from aerolog.archive.client.replay.persistent_options import (
     ReplayStarted,
 )
 from aerolog.archive.protocol import NULL_LENGTH
+from aerolog.transport.config.values import INT64_MAX
 from aerolog.transport.errors import (
     AeronTimeoutError,
     ArchiveError,
@@ -305,6 +306,7 @@ class JoinEngine:
             choice = choose_live(self._live_subscription.images, recording)
             if choice.image is not None:
                 return choice.image
+            self._pass_over_others(None)
             if warn_ns is not None and self._clock.now_ns() > warn_ns:
                 warn_ns = None
                 self._report(self._no_live(choice))
@@ -316,6 +318,17 @@ class JoinEngine:
         return self.link.added(
             self._aeron.add_subscription_async(options.live_channel, options.live_stream_id)
         )
+
+    def _pass_over_others(self, chosen: Image | None) -> None:
+        """Skip what other images of the live channel hold.
+
+        Their messages are never delivered, and nobody else reads them here: their publishers would
+        wait for this subscription.
+        """
+        images = () if self._live_subscription is None else self._live_subscription.images
+        for image in images:
+            if image is not chosen:
+                skip_to(image, INT64_MAX)
 
     def _no_live(self, choice: LiveChoice) -> Exception:
         if choice.mismatch is not None:
@@ -336,6 +349,7 @@ class JoinEngine:
                 self.go(State.REPLAY)
                 return False
             switch.catch_up()
+            self._pass_over_others(live)
             yield self.link.tend_if_there()
         return True
 
@@ -370,6 +384,7 @@ class JoinEngine:
             choice = choose_live(self._live_subscription.images, recording)
             choice = self._choose_from(choice, recording)
             live, wanted = choice.image, self._position
+            self._pass_over_others(live)
             if live is not None and wanted is not None and live.position < wanted:
                 skip_to(live, wanted)
             elif live is not None and wanted in {None, live.position}:
@@ -417,8 +432,12 @@ class JoinEngine:
         polls = 0
         while not live.closed:
             polls += 1
-            # The archive is not needed before the live stream drops.
-            yield 0 if polls % _POLLS_PER_LOOK else self.link.tend_if_there()
+            if polls % _POLLS_PER_LOOK:
+                yield 0
+            else:
+                self._pass_over_others(live)
+                # The archive is not needed before the live stream drops.
+                yield self.link.tend_if_there()
         self._position = live.message_position
         self._counters.increment(LIVE_LEFT_COUNT)
         self.go(State.SEND_LIST_RECORDING_REQUEST)
