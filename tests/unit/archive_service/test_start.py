@@ -279,7 +279,11 @@ def test_the_folder_is_deleted_at_start_when_asked_for(tmp_path: Path, aeron_dir
     RecordingBuilder().write(tmp_path)
     with Real(tmp_path, aeron_dir, dir_delete_on_start=True) as real:
         assert list(real.archive.recordings()) == []
-        assert sorted(p.name for p in tmp_path.iterdir()) == ["archive-mark.dat", "archive.catalog"]
+        assert sorted(p.name for p in tmp_path.iterdir()) == [
+            "aerolog",
+            "archive-mark.dat",
+            "archive.catalog",
+        ]
 
 
 @pytest.mark.parametrize("option", [{}, {"dir_delete_on_start": True}])
