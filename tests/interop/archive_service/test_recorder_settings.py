@@ -154,6 +154,25 @@ def test_every_sync_level_records_and_replays(
 
 
 @BOTH
+def test_a_replay_lingers_as_long_as_the_drivers_publications(
+    start_server, java_client, bench_of, implementation: str
+) -> None:
+    server = start_server(
+        implementation,
+        "archiving-driver",
+        properties={
+            "aeron.publication.linger.timeout": "1234ms",
+            "aeron.archive.connect.timeout": "500ms",
+        },
+    )
+    bench = bench_of(server, java_client(server.aeron_dir))
+    recording_id, position = bench.recorded(COUNT, LENGTH)
+    bench.archive.startReplay(recording_id, 0, position, "aeron:ipc", STREAM + 3)
+    text = wait_until(bench.archive.pollForErrorResponse, "the end of a replay without a reader")
+    assert "|linger=1234ms, replayStreamId=" in text
+
+
+@BOTH
 def test_no_more_recordings_and_replays_than_allowed(
     start_server, java_client, bench_of, implementation: str
 ) -> None:

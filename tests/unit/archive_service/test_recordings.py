@@ -10,6 +10,7 @@ import pytest
 from aerolog.archive import protocol as ap
 from aerolog.archive.format.catalog_file import CatalogReader
 from aerolog.archive.service import Archive
+from aerolog.archive.service.counters import RECORDING_POSITION
 from aerolog.transport.errors import ActiveArchiveError, ConfigurationError, RegistrationError
 
 CHANNEL = "aeron:ipc?term-length=64k"
@@ -42,6 +43,55 @@ def test_starting_is_refused_when_enough_are_active(make_rig) -> None:
         source_location=LOCAL,
         channel=CHANNEL,
     ) == (8, "max concurrent recordings reached at 1")
+
+
+def test_a_recording_that_waits_for_its_publication_counts(make_rig) -> None:
+    rig = make_rig(max_concurrent_recordings=2)
+    rig.connect()
+    rig.start(1)
+    rig.start(2)
+    third = {"stream_id": 3, "source_location": LOCAL, "channel": CHANNEL}
+    assert rig.refused(ap.StartRecordingRequest, **third)[0] == 8
+    rig.ask(ap.StopRecordingRequest, stream_id=2, channel=CHANNEL)
+    rig.start(3)
+
+
+def test_a_recording_that_has_ended_does_not_count(make_rig) -> None:
+    """Its subscription waits for other publications, perhaps for ever."""
+    rig = make_rig(max_concurrent_recordings=1)
+    rig.connect()
+    rig.start(1)
+    rig.publish(1).close()
+    stopped(rig, 0)
+    rig.start(2)
+
+
+def test_a_stop_is_answered_when_its_effect_is_visible(rig) -> None:
+    for recording_id in range(100):
+        stream_id = 100 + recording_id
+        rig.start(stream_id)
+        publication = rig.aeron.add_exclusive_publication(CHANNEL, stream_id)
+        for _ in range(20):
+            rig.wait(lambda p=publication: p.offer(b"message") > 0, "room for a message")
+        end = publication.position
+        publication.close()
+        rig.ask(ap.StopRecordingRequest, stream_id=stream_id, channel=CHANNEL)
+        assert rig.archive._context.catalog.descriptor(recording_id).stop_position == end
+        assert [c for c in rig.aeron.counters.infos() if c.type_id == RECORDING_POSITION] == []
+        assert rig.archive._conductor.recordings.by_key == {}
+
+
+def test_a_stop_is_answered_before_its_signals_and_newest_first(rig) -> None:
+    rig.start(1)
+    publications = [rig.publish(1) for _ in range(3)]
+    stop = rig.post(ap.StopRecordingRequest, stream_id=1, channel=CHANNEL)
+    rig.wait(lambda: len(rig.signals()) == 6, "all signals")
+    assert [recording_id for name, recording_id, _ in rig.signals()[3:]] == [2, 1, 0]
+    kinds = [type(m) for m in rig.poll()]
+    (answer,) = rig.answers(stop)
+    assert rig.poll().index(answer) == len(kinds) - 4
+    for publication in publications:
+        publication.close()
 
 
 def test_starting_is_refused_when_space_is_low(make_rig) -> None:

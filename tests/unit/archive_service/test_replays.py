@@ -69,6 +69,25 @@ def test_replays_are_limited(make_rig) -> None:
     assert (error.relevant_id, error.error_message) == (7, "max concurrent replays reached 1")
 
 
+def test_a_replay_counts_from_its_request_on(make_rig) -> None:
+    rig = make_rig(max_concurrent_replays=2)
+    rig.connect()
+    recorded(rig, 3)
+    requests = [replay(rig) for _ in range(6)]
+    answers = [rig.answer_to(request) for request in requests]
+    assert [answer.code.name for answer in answers] == ["OK"] * 2 + ["ERROR"] * 4
+    assert {answer.relevant_id for answer in answers[2:]} == {7}
+
+
+def test_stopping_all_replays_ends_those_that_begin(rig) -> None:
+    recorded(rig, 3)
+    begun = replay(rig)
+    stop = rig.post(ap.StopAllReplaysRequest, recording_id=0)
+    assert rig.answer_to(begun).error_message.startswith("replay aborted, recordingId=0,")
+    assert rig.answer_to(stop).code == ap.ControlResponseCode.OK
+    assert rig.counter(REPLAYS) == 0
+
+
 def test_a_short_io_length_is_refused_below_the_mtu(rig) -> None:
     recorded(rig, 3)
     error = rig.answer_to(replay(rig, file_io_max_length=64))
