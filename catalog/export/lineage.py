@@ -99,6 +99,25 @@ def first_change(recording: SourceRecording, ranges: list[RangeEntry]) -> RangeE
     return changed
 
 
+def kept_until(recording: SourceRecording, ranges: list[RangeEntry]) -> int | None:
+    """Up to which position a recording still holds what was exported, as far as that is known.
+
+    Args:
+        recording: as it is now; it may end before the last range does.
+        ranges: that were exported, in order.
+
+    Returns:
+        The end of a range, or the start of the first one; None when no fingerprint tells.
+    """
+    whole = [one for one in ranges if one.until_position <= recording.end_position]
+    changed = first_change(recording, whole)
+    if changed is not None:
+        return changed.from_position
+    if not whole:
+        return ranges[0].from_position if ranges else None
+    return whole[-1].until_position if whole[-1].fingerprint else None
+
+
 def _is_damaged(recording: SourceRecording, one: RangeEntry) -> bool:
     """Whether frames that cannot be read are damaged; else none begins at that position now."""
     wanted = one.fingerprint_from

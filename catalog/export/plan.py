@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.catalog.export.errors import TargetMismatchError
 from aerolog.catalog.export.layout import ROWS, Folders, recording_key
-from aerolog.catalog.export.lineage import first_change
+from aerolog.catalog.export.lineage import first_change, kept_until
 from aerolog.catalog.export.manifest import RecordingState
 from aerolog.catalog.export.sources import last_message_end
 from aerolog.transport.concurrent.clock import SystemClock
@@ -244,16 +244,20 @@ class Planner:
     def _see_changes(self, job: RecordingExport) -> None:
         """A recording that became shorter than what was exported, or was to be, or another one."""
         state, end = job.state, job.recording.end_position
+        ranges = self._manifest.ranges.get(job.key, [])
         if state.until_position is not None and state.until_position > end:
             state.until_position = max(state.position, end)
             self._manifest.touch()
         if state.position > end:
+            kept = kept_until(job.recording, ranges)
+            known = "" if kept is None else f", and the files are known to be true up to {kept}"
             job.damage = (
                 f"recording {job.recording_id} ends at position {end} and was exported up to"
-                f" {state.position}: it was truncated; export it to another target, or {_REPLACE}"
+                f" {state.position}: it was truncated{known}; export it to another target, or"
+                f" {_REPLACE}"
             )
             return
-        changed = first_change(job.recording, self._manifest.ranges.get(job.key, []))
+        changed = first_change(job.recording, ranges)
         if changed is not None:
             job.damage = (
                 f"recording {job.recording_id} was truncated and extended since it was exported:"

@@ -148,10 +148,35 @@ def test_what_was_exported_outlives_a_truncation(
         (result,) = run(archive, out, keys).results
         assert result.damage is not None
         assert f"ends at position {end} and was exported up to" in result.damage
-        assert "it was truncated; export it to another target" in result.damage
+        assert "; export it to another target" in result.damage
+        assert true_until(result.damage) <= end
         assert "or replace what was exported (--replace)" in result.damage
         assert files(out) == before
     assert check_export(out).sound
+
+
+def true_until(damage: str) -> int:
+    """The position up to which a report says that the files are true."""
+    return int(damage.partition("known to be true up to ")[2].partition(";")[0])
+
+
+@LAYOUTS
+def test_a_history_that_changed_and_ends_before_the_files_says_what_is_true(
+    archive: Path, out: Path, keys: tuple[str, ...]
+) -> None:
+    run(archive, out, keys)
+    grow(archive, MESSAGES)
+    if keys:
+        run(archive, out, keys)
+    before = files(out)
+    end = truncate(archive)
+    extend(archive, [b"x%d" % index for index in range(20)])
+    (result,) = run(archive, out, keys).results
+    assert result.damage is not None
+    assert "it was truncated" in result.damage
+    known = true_until(result.damage)
+    assert known <= end < known + 65536 or not keys
+    assert files(out) == before
 
 
 @LAYOUTS
