@@ -75,7 +75,7 @@ class ClientConductor:
         self.counter_gone_handlers: list[Callable[..., object]] = []
         self._listener = DriverListener(self)
         self._event_streams: tuple[weakref.ref[EventStream], ...] = ()
-        self._dropped: deque[Callable[[], None]] = deque()
+        self._dropped: deque[Callable[[], object]] = deque()
         self._unsent: deque[commands.Command] = deque()
         self._callback_thread = 0
         self._serving_thread = 0
@@ -466,7 +466,7 @@ class ClientConductor:
 
     # -- resources -------------------------------------------------------------------------------
 
-    def _release_later(self, release: Callable[[], None]) -> None:
+    def _release_later(self, release: Callable[[], object]) -> None:
         """Remove a resource that was garbage collected, at a time when the lock can be taken."""
         self._dropped.append(release)
         self.liveness.request()
