@@ -42,9 +42,10 @@ class RecordingSubscription:
         original_channel: the channel as the client sent it.
         stripped_channel: the channel as the catalog keeps it, without parameters for the transport.
         extends: id of the recording that images continue, None when each gets a new one.
-        is_listed: whether it takes new images.
+        is_listed: whether it was not stopped yet, nor one of its recordings by itself.
+        takes_images: whether new images are recorded.
         has_recorded: whether an image of it was ever recorded.
-        references: one while it takes new images, and one for each session.
+        references: one while it is listed, and one for each session.
         sessions: the sessions of images that are being recorded.
         gone: settled when the driver has removed the closed subscription.
     """
@@ -59,6 +60,7 @@ class RecordingSubscription:
     correlation_id: int
     subscription: Subscription | None = None
     is_listed: bool = True
+    takes_images: bool = True
     has_recorded: bool = False
     references: int = 1
     sessions: list[RecordingSession] = field(default_factory=list)

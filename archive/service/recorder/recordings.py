@@ -273,7 +273,7 @@ class Recordings:
         """
         self._forget_key(source)
         seen = None
-        if source.is_listed:
+        if source.takes_images:
             # The driver answers after it has announced every image that it has by now.
             seen = self._context.aeron.next_session_id_async(source.stream_id)
         self._stops.append(Stop(control, source, None, answer, seen))
@@ -286,7 +286,10 @@ class Recordings:
         return True
 
     def _unlist(self, source: RecordingSubscription) -> None:
-        """Take no more images of a subscription; it is closed after its last recording."""
+        """Let a subscription be closed with its last recording.
+
+        As with the reference, new images are recorded until then.
+        """
         self._forget_key(source)
         if source.is_listed:
             source.is_listed = False
@@ -334,9 +337,7 @@ class Recordings:
         for stop in self._stops:
             if stop.seen is not None and stop.seen.is_settled():
                 stop.seen = None
-                for session in stop.source.sessions:
-                    session.stop("stop recording")
-                self._unlist(stop.source)
+                self._end(stop.source, "stop recording")
                 work += 1
         return work + self._report_ends()
 
@@ -381,7 +382,7 @@ class Recordings:
 
     def _on_image(self, source: RecordingSubscription, image: Image) -> None:
         assert source.subscription is not None
-        if not source.is_listed:
+        if not source.takes_images or source.subscription.closed:
             return
         # An image that is closed already, because its stream had no more, is a recording too.
         try:
@@ -404,12 +405,13 @@ class Recordings:
     def _give_up(self, source: RecordingSubscription) -> None:
         if source.auto_stop:
             # As with the reference, images that are known already are tried before.
-            self._tasks.append(partial(self._drop, source))
+            self._tasks.append(partial(self._end, source, "auto stop"))
 
-    def _drop(self, source: RecordingSubscription) -> None:
-        """Close a subscription with auto-stop, of which one recording has ended or failed."""
+    def _end(self, source: RecordingSubscription, reason: str) -> None:
+        """Stop all recordings of a subscription, which takes no more images."""
+        source.takes_images = False
         for session in source.sessions:
-            session.stop("auto stop")
+            session.stop(reason)
         self._unlist(source)
 
     def _new_recording(self, source: RecordingSubscription, image: Image) -> int:
@@ -547,7 +549,7 @@ class Recordings:
         self._ends.append(RecordingEnd(session, position, error, freed))
         self._release(source)
         if source.auto_stop:
-            self._drop(source)
+            self._end(source, "auto stop")
         context.counters.recording_sessions.add(-1)
 
     def position(self, recording_id: int) -> int:
