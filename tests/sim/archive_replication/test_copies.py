@@ -8,8 +8,8 @@ LOSSES = (0.0, 0.02, 0.1)
 def test_a_copy_in_a_quiet_world(make_world):
     world = make_world(1, loss=0.0, live=False, count=500)
     world.copy(live=False)
-    assert world.outcomes == ["REPLICATE EXTEND SYNC REPLICATE_END"]
-    world.run(lambda: not world.is_recording())
+    assert world.outcomes == ["REPLICATE EXTEND SYNC REPLICATE_END STOP"]
+    assert not world.is_recording()
     world.check_copy()
 
 
