@@ -9,6 +9,7 @@ from aerolog.cluster.session_index cimport SessionIndex
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.logbuffer.fragment cimport fragment_t
 from aerolog.transport.logbuffer.log_reader cimport LogReader
+from aerolog.transport.memory.counter cimport counter_t
 
 
 cdef class LogAgent(EventAgent):
@@ -21,7 +22,7 @@ cdef class LogAgent(EventAgent):
     cdef readonly Image log_image
     cdef readonly int64_t log_end
     cdef LogReader _reader           # the image's; None without a log
-    cdef int64_t* _commit
+    cdef counter_t _commit
     cdef object _commit_owner
     cdef int32_t _limit
     cdef bint _in_control            # the interpreter is at hand

@@ -36,6 +36,7 @@ from aerolog.transport.logbuffer.log_reader cimport (
     ACTION_BREAK,
     ACTION_CONTINUE,
 )
+from aerolog.transport.memory.counter cimport counter_at, counter_is_live, no_counter
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH
 
@@ -102,13 +103,24 @@ cdef class LogAgent(EventAgent):
 
     # -- the log ---------------------------------------------------------------------------------
 
-    def follow_commits(self, CountersReader counters not None, counter_id: int) -> None:
-        """Set the counter of the commit position, up to which the log is read."""
-        cdef int64_t* commit = counters.value_address(counter_id)
-        if commit == NULL:
-            raise ValueError(f"no counter {counter_id}")
+    def follow_commits(
+        self, CountersReader counters not None, counter_id: int, registration_id: int
+    ) -> bool:
+        """Set the counter of the commit position, up to which the log is read.
+
+        Returns:
+            Whether the counter is there. Nothing is read once it is not: see `is_committing`.
+        """
         self._commit_owner = counters
-        self._commit = commit
+        self._commit = counter_at(counters, counter_id)
+        if self._commit.registration_id != registration_id:
+            self._commit = no_counter()
+        return self.is_committing
+
+    @property
+    def is_committing(self) -> bool:
+        """Whether the module has the counter of its commit position: it is gone without."""
+        return counter_is_live(&self._commit)
 
     def join_image(self, Image image not None, end: int) -> None:
         """Begin to read the log.
@@ -117,11 +129,15 @@ cdef class LogAgent(EventAgent):
             image: the log's image.
             end: a position behind which nothing is read.
         """
-        if self._commit == NULL:
+        if self._commit.value == NULL:
             raise ValueError("no commit position")
         self.log_image = image
         self.log_end = end
         self._reader = image.reader
+
+    def end_log_at(self, position: int) -> None:
+        """Read the log no further than to a position, where the next log begins."""
+        self.log_end = min(self.log_end, position)
 
     def leave_image(self) -> None:
         """End to read the log."""
@@ -187,9 +203,11 @@ cdef class LogAgent(EventAgent):
         return work
 
     cdef int32_t _poll(self) noexcept nogil:
-        cdef int64_t until = min(load_acquire_i64(self._commit), self.log_end)
+        cdef int64_t committed = load_acquire_i64(self._commit.value)
+        if not counter_is_live(&self._commit):
+            return 0  # the module is gone, and the value may be another counter's
         return self._reader.poll_controlled(
-            take_fragment, <void*> self, self._limit, until, True
+            take_fragment, <void*> self, self._limit, min(committed, self.log_end), True
         )
 
     cdef int _on_fragment(self, const fragment_t* fragment) noexcept nogil:

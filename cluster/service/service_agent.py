@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from aerolog.cluster.service.options import ServiceContainerOptions
     from aerolog.cluster.service.service_counters import ServiceCounters
     from aerolog.transport.client import Aeron, Image, Subscription
-    from aerolog.transport.client.client_counters import CounterView
+    from aerolog.transport.client.client_counters import CounterInfo
 
 _MARK_INTERVAL_NS: Final = NS_PER_S
 _CONTROL_LIMIT: Final = 10
@@ -120,7 +120,7 @@ class ServiceAgent(LogAgent):
         self._termination_position = NULL_POSITION
         self._requested_ack = NULL_POSITION
         self._ack_id = 0
-        self._commit_position: CounterView | None = None
+        self._has_module = False
         self._next_beat_ns = self.clock.now_ns() + _MARK_INTERVAL_NS
         self._egress_shown = (0, 0)
         self._to_module = aeron.add_publication(
@@ -139,8 +139,11 @@ class ServiceAgent(LogAgent):
             AgentTerminated: the container was closed meanwhile.
         """
         recovery = self._await_counter(RECOVERY_STATE, at=RECOVERY_KEY.size - 8)
-        self._commit_position = commits = self._await_counter(COMMIT_POSITION)
-        self.follow_commits(self.aeron.conductor.counters, commits.counter_id)
+        counters = self.aeron.conductor.counters
+        commits = self._await_counter(COMMIT_POSITION)
+        while not self.follow_commits(counters, commits.counter_id, commits.registration_id):
+            commits = self._await_counter(COMMIT_POSITION)
+        self._has_module = True
         self.clear_sessions()
         try:
             self._recover(recovery.key)
@@ -169,13 +172,13 @@ class ServiceAgent(LogAgent):
         with load_snapshot(self, recording_id) as reader, self._during("on_start"):
             self._service.on_start(self._cluster, reader)
 
-    def _await_counter(self, type_id: int, at: int = 0) -> CounterView:
-        """Wait for the counter of the cluster that has a type."""
+    def _await_counter(self, type_id: int, at: int = 0) -> CounterInfo:
+        """Wait for the counter of the cluster that has a type; returns a copy of it."""
         cluster = CLUSTER_KEY.pack(self.options.cluster_id)
         while True:
             for info in self.aeron.counters.infos():
                 if info.type_id == type_id and info.key[at : at + len(cluster)] == cluster:
-                    return self.aeron.counters[info.counter_id]
+                    return info
             self.idle(0)
 
     def control(self) -> int:
@@ -232,7 +235,7 @@ class ServiceAgent(LogAgent):
         """Check that driver and consensus module are there, once the module has been found."""
         if self.aeron.closed:
             raise AgentTerminated("the transport client is closed") from self.aeron.close_reason
-        if self._commit_position is not None and not self._commit_position.is_active:
+        if self._has_module and not self.is_committing:
             raise AgentTerminated("the consensus module is gone: its commit position is closed")
 
     def _show_egress(self) -> None:
@@ -286,7 +289,7 @@ class ServiceAgent(LogAgent):
                 continue
             match message:
                 case JoinLog():
-                    self._next_log = message
+                    self._on_join_log(message)
                 case ServiceTerminationPosition():
                     self._termination_position = message.log_position
                 case RequestServiceAck():
@@ -344,35 +347,49 @@ class ServiceAgent(LogAgent):
 
     # -- the log ---------------------------------------------------------------------------------
 
+    def _on_join_log(self, event: JoinLog) -> None:
+        """Leave a log where the next one begins: what it holds after that is never committed."""
+        self._next_log = event
+        if self.log_image is None:
+            self._drop_log()  # one that was to be joined before
+        else:
+            self.end_log_at(event.log_position)
+
     def _follow(self, event: JoinLog) -> int:
-        """Join a log. One that cannot be joined is reported: the module may name another one."""
-        self._next_log = None
+        """Join a log when its image is there.
+
+        A log that cannot be joined is reported: the module may name another one.
+        """
         try:
-            self._join(event)
+            role = Role(event.role)
+            if self._log is None:
+                self._log = self._add_log(event, role)
+            image = self._log.image(event.log_session_id)
+            if image is None:
+                return 0
+            self._next_log = None
+            self._join(event, role, image)
         except (AerologError, ValueError) as error:
+            self._next_log = None
+            if self.log_image is None:
+                self._drop_log()
             self.report(error)
         return 1
 
-    def _join(self, event: JoinLog) -> None:
-        role = Role(event.role)
+    def _add_log(self, event: JoinLog, role: Role) -> Subscription:
         if role is not Role.LEADER:
             self._disconnect()
         if event.log_position != self.log_position:
             raise ClusterError(
                 f"JoinLog at position {event.log_position}, the service is at {self.log_position}"
             )
-        subscription = self.aeron.add_subscription(event.log_channel, event.log_stream_id)
-        try:
-            while (image := subscription.image(event.log_session_id)) is None:
-                self.idle(0)
-            self._check_joined(image)
-            self._acknowledge(NULL_VALUE)
-        except BaseException:
-            subscription.close()
-            raise
+        return self.aeron.add_subscription(event.log_channel, event.log_stream_id)
+
+    def _join(self, event: JoinLog, role: Role, image: Image) -> None:
+        self._check_joined(image)
+        self._acknowledge(NULL_VALUE)
         self.member_id = event.member_id
         self._mark_file.set_member_id(event.member_id)
-        self._log = subscription
         self.join_image(image, event.max_log_position)
         self.is_answering = role is Role.LEADER and self.options.service_responder
         if self.is_answering:

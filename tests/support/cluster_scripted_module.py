@@ -24,6 +24,7 @@ from aerolog.cluster.protocol import (
     SessionMessageHeader,
     SessionOpenEvent,
 )
+from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from typing import Self
@@ -106,6 +107,15 @@ class ScriptedModule:
         self.to_services.send(JoinLog(**values).encode())
 
     # -- the log ---------------------------------------------------------------------------------
+
+    def begin_next_log(self) -> None:
+        """Open a log that begins at the commit position, and tell the services to join it."""
+        begin = self._commit.value
+        channel = ChannelUri.parse(SHORT).with_position(begin, 0, 64 * 1024)
+        self.log = self._opened.enter_context(
+            self._aeron.add_exclusive_publication(str(channel), LOG)
+        )
+        self.join(log_position=begin, is_startup=0)
 
     def append(self, data: bytes) -> None:
         """Append bytes to the log, and commit them."""

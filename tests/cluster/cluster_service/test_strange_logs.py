@@ -196,3 +196,23 @@ def test_a_log_that_cannot_be_joined(scripted: ScriptedModule, others: dict[str,
     wait_for(lambda: scripted.errors() == 1, "error of the log")
     scripted.lead()
     assert scripted.errors() == 1
+
+
+def test_a_log_that_begins_before_the_end_of_the_one_before(module: ScriptedModule) -> None:
+    """A container leaves a log where the next one begins: the rest is never committed."""
+    header = SessionMessageHeader(leadership_term_id=0, cluster_session_id=1, timestamp=3)
+    begin = module.log.position
+    for _ in range(3):
+        module.log.send(header.encode() + b"never committed")
+    module.begin_next_log()
+    assert module.hear(ServiceAck).log_position == begin
+    module.check_echo(b"in the next log")
+    assert module.errors() == 0
+
+
+@pytest.mark.parametrize("scripted", ["ours"], indirect=True)
+def test_a_log_that_never_comes(scripted: ScriptedModule) -> None:
+    """A container goes on waiting for it, and joins the log that is named in its place."""
+    scripted.join(log_session_id=scripted.log.session_id + 1)
+    scripted.lead()
+    assert scripted.errors() == 0
