@@ -14,6 +14,8 @@ from aerolog.transport.time_units import NS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from aerolog.archive.client.caller import Steps
+    from aerolog.archive.client.conversation import Conversation
     from aerolog.transport.client import CounterInfo, Counters, CounterView
 
 RECORDING_POSITION_TYPE_ID: Final = 100
@@ -77,6 +79,39 @@ def find_by_session(
         if key.session_id == session_id and archive_id in {ANY_ARCHIVE, key.archive_id}:
             return counter.counter_id
     return None
+
+
+def recording_begun(conversation: Conversation, session_id: int) -> Steps[RecordingPosition]:
+    """Wait until the archive records a session, as the last request asked it to.
+
+    Args:
+        conversation: the session with an archive of this client's driver.
+        session_id: the session of the publication that is recorded.
+
+    Raises:
+        ArchiveError: the archive could not begin the recording.
+        AeronTimeoutError: no recording has begun within the message timeout.
+    """
+    session, counters = conversation.usable(), conversation.aeron.counters
+    request_id = session.last_correlation_id
+    deadline_ns = conversation.deadline_ns(conversation.options.message_timeout)
+    while True:
+        for info, key in _positions(counters):
+            view = counters.get(info.counter_id)
+            if view is None or view.registration_id != info.registration_id:
+                continue  # freed since
+            is_archives = session.archive_id in {ANY_ARCHIVE, key.archive_id}
+            if is_archives and key.session_id == session_id:
+                return RecordingPosition(view, key.recording_id, conversation.clock)
+        error = conversation.take_error(request_id)
+        if error is not None:
+            raise error
+        if conversation.is_late(deadline_ns):
+            raise AeronTimeoutError(
+                f"session {session_id} is not recorded {conversation.options.message_timeout:g} s"
+                " after the archive has agreed to it"
+            )
+        yield conversation.pump()
 
 
 class RecordingPosition:

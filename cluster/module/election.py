@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.client.recording_position import find_by_session
+from aerolog.archive.client.recording_position import RecordingPosition, recording_begun
 from aerolog.archive.protocol import SourceLocation
 from aerolog.cluster.counter_types import ElectionState, ModuleState, Role
 from aerolog.cluster.errors import ClusterError
@@ -55,12 +55,14 @@ class Election:
         recording_id: the log's recording, None before there is one.
         snapshot: completes a snapshot that the log asks for, at a position and a time.
         set_state: called with what the module does from now on.
+        is_startup: whether the node has just been started.
 
     Attributes:
         log: the leader's log, once it leads.
         log_subscription: the same, for an extension to read.
-        recorded_id: the counter of the log's recording, once it leads.
+        recorded: how much of the log is recorded, once it leads.
         recording_id: the log's recording.
+        recording_request: correlation id of the request that had the log recorded.
     """
 
     def __init__(
@@ -72,6 +74,8 @@ class Election:
         recording_id: int | None,
         snapshot: Callable[[int, int], Steps[bool]],
         set_state: Callable[[ModuleState], None],
+        *,
+        is_startup: bool,
     ) -> None:
         self._context = context
         self._services = services
@@ -82,7 +86,9 @@ class Election:
         self.recording_id = recording_id
         self.log: LogPublisher | None = None
         self.log_subscription: Subscription | None = None
-        self.recorded_id = -1
+        self.recorded: RecordingPosition | None = None
+        self.recording_request = NULL_VALUE
+        self._is_startup = is_startup
         self._stage = ElectionState.INIT
         last = context.recording_log.last_term
         self._log_term_id = context.leadership_term_id if last is None else last.leadership_term_id
@@ -107,8 +113,12 @@ class Election:
             reason,
         )
 
-    def lead_alone(self) -> Steps[None]:
-        """Become the leader of a cluster of one member."""
+    def lead_alone(self, reason: str) -> Steps[None]:
+        """Become the leader of a cluster of one member.
+
+        Args:
+            reason: why there is an election.
+        """
         context = self._context
         context.counters.election_count.add(1)
         self._enter(ElectionState.INIT)
@@ -117,13 +127,14 @@ class Election:
             self._log_term_id,
             self._state.log_position,
             self._append_position,
-            "node started",
+            reason,
         )
         term_id = self._term_id = self._raise_candidate_term()
         context.counters.role.value = Role.LEADER
         context.events.log(ClusterEventCode.ROLE_CHANGE, (Role.FOLLOWER, Role.LEADER))
         self._enter(ElectionState.LEADER_LOG_REPLICATION, "single-node cluster leader")
-        self._set_state(ModuleState.ACTIVE)
+        if self._is_startup:
+            self._set_state(ModuleState.ACTIVE)
         yield 1
         self._enter(ElectionState.LEADER_REPLAY)
         if self._state.log_position < self._append_position:
@@ -132,8 +143,10 @@ class Election:
         yield from self._open_log(term_id)
         self._enter(ElectionState.LEADER_READY)
         assert self.log is not None
+        assert self.recorded is not None
         context.counters.leadership_term.value = term_id
-        while not self.log.new_leadership_term(
+        # A log that is not recorded need not have a reader. The agent then elects again.
+        while self.recorded.is_active and not self.log.new_leadership_term(
             timestamp=self._cluster_time(),
             term_base_log_position=self._append_position,
             leader_member_id=context.leader_member_id,
@@ -229,7 +242,7 @@ class Election:
                 member_id=self._context.config.member.member_id,
                 log_session_id=session_id,
                 log_stream_id=stream_id,
-                is_startup=BooleanType.TRUE,
+                is_startup=BooleanType(self._is_startup),
                 role=role,
                 log_channel=channel,
             )
@@ -283,11 +296,11 @@ class Election:
             yield from context.archive.extend_recording(
                 self.recording_id, str(recorded), stream_id, SourceLocation.LOCAL, auto_stop=True
             )
-        counters = context.aeron.counters
-        while (found := find_by_session(counters, publication.session_id)) is None:
-            yield 0
-        self.recorded_id = found
-        self.recording_id = int.from_bytes(counters[found].key[:8], "little", signed=True)
+        self.recording_request = context.archive.last_correlation_id
+        self.recorded = yield from recording_begun(
+            context.archive.conversation, publication.session_id
+        )
+        self.recording_id = self.recorded.recording_id
         self._note_term(term_id)
         context.leadership_term_id = term_id
         context.leader_member_id = config.member.member_id

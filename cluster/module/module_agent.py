@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.service.conductor.conductor_agent import sharpen_timer
-from aerolog.cluster.counter_types import ElectionState, ModuleState, NodeToggle, Toggle
+from aerolog.cluster.counter_types import ElectionState, ModuleState, NodeToggle, Role, Toggle
 from aerolog.cluster.errors import ClusterError, ServiceLostError
 from aerolog.cluster.files import EntryType, LogEntry, MessageSum, plan_recovery
 from aerolog.cluster.module import properties as p
@@ -66,9 +67,11 @@ if TYPE_CHECKING:
     from aerolog.cluster.files import ClusterMarkFile, RecoveryPlan
     from aerolog.cluster.module.log_publisher import LogPublisher
     from aerolog.cluster.module.module_context import ModuleContext
+    from aerolog.cluster.module.pending_messages import PendingMessages
     from aerolog.transport.client.image import Image
     from aerolog.transport.client.message import Header
     from aerolog.transport.client.subscription import Subscription
+    from aerolog.transport.errors import ArchiveError
 
 _LOG: Final = logging.getLogger("aerolog.cluster")
 MARK_INTERVAL_NS: Final = NS_PER_S
@@ -84,6 +87,11 @@ _FLOW_STEPS: Final = 10
 _LOGS_LISTED: Final = 1000
 _INGRESS_LIMIT: Final = 10
 _CONSENSUS_LIMIT: Final = 10
+_NODE_STARTED: Final = "node started"
+#: The reference's text; what follows is about members that follow a leader.
+_LOG_STOPPED: Final = "log recording stopped: eos=false"
+_NOTHING: Final = 0
+_ALL_OF_THE_LOG: Final = 2**63 - 1
 
 
 class ModuleAgent(SteadyAgent):
@@ -151,6 +159,9 @@ class ModuleAgent(SteadyAgent):
         self._recording_id: int | None = None
         self._module_state = ModuleState.INIT
         self._flow: Generator[int, None, None] | None = self._start()
+        self._awaited_position = _NOTHING  # how much of the log what is under way needs
+        self._recording_request: int | None = None
+        self._recording_error: ArchiveError | None = None
         self._greeting: Generator[int, None, None] | None = None
         self._next_mark_ns = 0
         self.mark_beat = mark_file.native_beat()
@@ -183,7 +194,8 @@ class ModuleAgent(SteadyAgent):
         if now_ns >= self._next_mark_ns:
             self._mark_file.check_owned()
             self._next_mark_ns = now_ns + MARK_INTERVAL_NS
-        work += context.archive.conversation.tend()
+        work += self._tend_archive()
+        context.uncommitted.commit(context.counters.commit_position.value)
         if self._log is not None and self._module_state is ModuleState.ACTIVE:
             self._state.timers.advance(self.now())
         work += self._poll_services()
@@ -192,6 +204,7 @@ class ModuleAgent(SteadyAgent):
         work += self._poll_consensus()
         work += self._poll_ingress(now_ns)
         self._report_strangers()
+        work += self._check_log()
         work += self._turn_flow()
         if not self._ended:
             work += self._work_as_leader(now_ns) + self._turn_extension(now_ns)
@@ -220,12 +233,10 @@ class ModuleAgent(SteadyAgent):
             if self._module_state is ModuleState.SUSPENDED:
                 work += self._poll_toggle()
             return work
-        work += self._state.timers.poll(self.now(), lambda timer: log.timer(timer, self.now()) > 0)
+        work += self._state.timers.poll(self.now(), partial(self._append_timer, log))
         for pending in self._state.pending:
             if len(pending):
-                work += pending.poll(
-                    lambda session_id, data: self._append_service_message(log, session_id, data)
-                )
+                work += pending.poll(partial(self._append_service_message, log, pending))
         if self._greeting is not None and next(self._greeting, None) is None:
             self._greeting = None
         return work + self._poll_toggle()
@@ -276,10 +287,19 @@ class ModuleAgent(SteadyAgent):
     # -- the life of a node ----------------------------------------------------------------------
 
     def _start(self) -> Steps[None]:
-        """Recover, become the leader, and open the ingress."""
-        context = self._context
-        yield from context.archive.connect()
+        """Recover, and become the leader."""
+        yield from self._context.archive.connect()
         append_position = yield from self._recover()
+        yield from self._become_leader(append_position, _NODE_STARTED)
+
+    def _become_leader(self, append_position: int, reason: str) -> Steps[None]:
+        """Win an election, and open the ingress if it is not open yet.
+
+        Args:
+            append_position: where the recorded log ends, and the new term begins.
+            reason: why there is an election.
+        """
+        context = self._context
         election = Election(
             context,
             self._services,
@@ -288,28 +308,144 @@ class ModuleAgent(SteadyAgent):
             self._recording_id,
             self._complete_snapshot,
             self._set_state,
+            is_startup=reason is _NODE_STARTED,
         )
-        yield from election.lead_alone()
+        yield from election.lead_alone(reason)
         assert election.log is not None
+        assert election.recorded is not None
         self._log, self._recording_id = election.log, election.recording_id
+        self._recording_request = election.recording_request
         context.is_leader = True
         self._sessions.begin_term(context.clock.now_ns())
         self._greeting = self._sessions.tell_new_leader()
-        yield from self._open_ingress()
+        if not self._ingress:
+            yield from self._open_ingress()
         self.lead(
             context.leadership_term_id,
             election.log.publication,
             context.aeron.conductor.counters,
-            election.recorded_id,
+            election.recorded.counter.counter_id,
+            election.recorded.counter.registration_id,
             context.counters.commit_position.counter_id,
         )
         is_suspended = self._module_state is ModuleState.SUSPENDED
-        self._set_toggle(Toggle.SUSPEND if is_suspended else Toggle.NEUTRAL)
-        context.counters.node_toggle.value = Toggle.NEUTRAL
+        context.counters.toggle.compare_and_set(
+            Toggle.INACTIVE, Toggle.SUSPEND if is_suspended else Toggle.NEUTRAL
+        )
+        context.counters.node_toggle.compare_and_set(NodeToggle.INACTIVE, NodeToggle.NEUTRAL)
         self._complete_election(election)
         election.close()
         self.take_ingress(not is_suspended)
         _LOG.debug("member %d leads term %d", context.leader_member_id, context.leadership_term_id)
+
+    # -- the recording of the log ----------------------------------------------------------------
+
+    def _tend_archive(self) -> int:
+        """Hear the archive, without which nothing is recorded.
+
+        Raises:
+            ClusterError: the archive is gone.
+        """
+        conversation = self._context.archive.conversation
+        work = conversation.tend()
+        if conversation.is_disconnected:
+            raise ClusterError(
+                "local archive is not connected: it has ended, or did not answer for too long"
+            )
+        if self._recording_request is not None:
+            error = conversation.take_error(self._recording_request)
+            if error is not None:
+                self._recording_error = error
+                self._context.reporter.error(error, "recording of the log")
+        return work
+
+    def _check_log(self) -> int:
+        """Elect again when the recording of the log has ended: nothing is committed without it."""
+        if not self.is_log_ended or self._log is None:
+            return 0
+        if self._module_state is ModuleState.TERMINATING:
+            return 0  # that ends by its timeout
+        self.follow()
+        self._flow = self._lead_again(self._log, self._log_subscription, self._flow)
+        self._log = self._log_subscription = self._greeting = None
+        return 1
+
+    def _lead_again(
+        self,
+        old_log: LogPublisher,
+        old_subscription: Subscription | None,
+        interrupted: Steps[None] | None,
+    ) -> Steps[None]:
+        """Go on in a new term, which begins where the recording of the last one has ended.
+
+        Services read the old log up to there, and join the new one then.
+        """
+        context, counters = self._context, self._context.counters
+        counters.role.value = Role.FOLLOWER
+        context.events.log(ClusterEventCode.ROLE_CHANGE, (Role.LEADER, Role.FOLLOWER))
+        counters.toggle.compare_and_set(Toggle.NEUTRAL, Toggle.INACTIVE)
+        counters.node_toggle.compare_and_set(NodeToggle.NEUTRAL, NodeToggle.INACTIVE)
+        position = yield from self._recorded_end()
+        context.reporter.event(_LOG_STOPPED)
+        counters.commit_position.propose_max(position)
+        self._state.log_position = position
+        context.uncommitted.roll_back(position)
+        if interrupted is not None and self._awaited_position <= position:
+            yield from interrupted
+            if self._ended:
+                return
+        elif interrupted is not None:
+            # The log has lost the request, whose toggle asks for it again in the next term.
+            interrupted.close()
+            self._set_state(ModuleState.ACTIVE)
+        self._awaited_position = _NOTHING
+        yield from self._become_leader(position, _LOG_STOPPED)
+        old_log.publication.close()
+        if old_subscription is not None:
+            old_subscription.close()
+
+    def _recorded_end(self) -> Steps[int]:
+        """Find where the recording of the log has ended.
+
+        Raises:
+            ClusterError: it has ended by an error, or lacks what is committed.
+        """
+        context = self._context
+        assert self._recording_id is not None
+        found = yield from self._stopped_log(
+            self._recording_id, context.archive.options.message_timeout
+        )
+        self._tend_archive()
+        if self._recording_error is not None:
+            raise ClusterError(
+                f"the archive has ended recording {self._recording_id}, the log:"
+                f" {self._recording_error.message}"
+            ) from self._recording_error
+        committed = context.counters.commit_position.value
+        if found is None or found.stop_position < committed:
+            end = "is not in the archive" if found is None else f"ends at {found.stop_position}"
+            raise ClusterError(
+                f"recording {self._recording_id}, the log, {end}, and {committed} bytes of the log"
+                " are committed: restore the archive, and start the node again"
+            )
+        return found.stop_position
+
+    def _stopped_log(
+        self, recording_id: int, timeout: float | None = None
+    ) -> Steps[RecordingDescriptor | None]:
+        """Wait until a recording has its stop position; None for one that there is not."""
+        conversation = self._context.archive.conversation
+        deadline_ns = conversation.deadline_ns(timeout)
+        while True:
+            found = yield from self._context.archive.list_recording(recording_id)
+            if found is None or found.stop_position != NULL_POSITION:
+                return found
+            if conversation.is_late(deadline_ns):
+                raise ClusterError(
+                    f"recording {recording_id}, the log, is extended by another program: stop that,"
+                    " and start the node again"
+                )
+            yield 0
 
     def _complete_election(self, election: Election) -> None:
         extension = self._context.extension
@@ -372,15 +508,11 @@ class ModuleAgent(SteadyAgent):
         yield from self._check_empty_log()
         last = context.recording_log.last_term
         known: dict[int, RecordingDescriptor] = {}
-        while last is not None:
+        if last is not None:
             self._recording_id = last.recording_id
-            descriptor = yield from context.archive.list_recording(last.recording_id)
-            if descriptor is None:
-                break  # the plan says what to do
-            if descriptor.stop_position != NULL_POSITION:
+            descriptor = yield from self._stopped_log(last.recording_id)
+            if descriptor is not None:  # without it the plan says what to do
                 known[last.recording_id] = descriptor
-                break
-            yield 0
         return plan_recovery(context.recording_log, known.get, context.config[p.SERVICE_COUNT])
 
     def _check_empty_log(self) -> Steps[None]:
@@ -625,13 +757,31 @@ class ModuleAgent(SteadyAgent):
             return
         self._state.pending[session_id].add(data[SESSION_HEADER_LENGTH:])
 
-    def _append_service_message(self, log: LogPublisher, session_id: int, data: bytes) -> bool:
+    def _append_service_message(
+        self, log: LogPublisher, pending: PendingMessages, session_id: int, data: bytes
+    ) -> bool:
         """Write a service's message into the log; one that never fits keeps only its number."""
         try:
-            return log.service_message(session_id, self.now(), data) > 0
+            position = log.service_message(session_id, self.now(), data)
         except MessageTooLargeError as error:
             self._context.reporter.error(error, "message of a service that is too long")
             return True
+        if position:
+            self._context.uncommitted.note(position, partial(pending.take_back, session_id, data))
+        return position > 0
+
+    def _append_timer(self, log: LogPublisher, correlation_id: int) -> bool:
+        """Write a timer's event into the log."""
+        now, timers = self.now(), self._state.timers
+
+        def take_back() -> None:
+            if correlation_id not in dict(timers):  # its service may have scheduled it again
+                timers.schedule(correlation_id, now)
+
+        position = log.timer(correlation_id, now)
+        if position:
+            self._context.uncommitted.note(position, take_back)
+        return position > 0
 
     def _on_members_query(self, query: ClusterMembersQuery) -> None:
         context = self._context
@@ -681,15 +831,15 @@ class ModuleAgent(SteadyAgent):
         if toggle == Toggle.NEUTRAL:
             return self._poll_node_toggle()
         if self._module_state is ModuleState.SUSPENDED:
-            if toggle == Toggle.RESUME and self._log.action(ClusterAction.RESUME, self.now()):
-                self._set_state(ModuleState.ACTIVE)
+            if toggle == Toggle.RESUME and self._change_state(
+                self._log, ClusterAction.RESUME, ModuleState.ACTIVE
+            ):
                 self._set_toggle(Toggle.NEUTRAL)
                 return 1
             return 0
         match toggle:
             case Toggle.SUSPEND:
-                if self._log.action(ClusterAction.SUSPEND, self.now()):
-                    self._set_state(ModuleState.SUSPENDED)
+                self._change_state(self._log, ClusterAction.SUSPEND, ModuleState.SUSPENDED)
             case Toggle.RESUME:
                 self._set_toggle(Toggle.NEUTRAL)
             case Toggle.SNAPSHOT:
@@ -703,6 +853,20 @@ class ModuleAgent(SteadyAgent):
             case _:
                 return 0
         return 1
+
+    def _change_state(self, log: LogPublisher, action: ClusterAction, state: ModuleState) -> bool:
+        """Have the log suspend or resume the cluster; returns whether the event was taken."""
+        asked, before = self._context.counters.toggle.value, self._module_state
+
+        def take_back() -> None:
+            self._set_state(before)
+            self._context.counters.toggle.value = asked
+
+        position = log.action(action, self.now())
+        if position:
+            self._context.uncommitted.note(position, take_back)
+            self._set_state(state)
+        return position > 0
 
     def _poll_node_toggle(self) -> int:
         toggle = self._context.counters.node_toggle.value
@@ -739,11 +903,14 @@ class ModuleAgent(SteadyAgent):
         assert log is not None
         begin_ns = context.clock.now_ns()
         timestamp = self.now()
+        self._awaited_position = _ALL_OF_THE_LOG
         while not (position := log.action(ClusterAction.SNAPSHOT, timestamp)):
             yield 0
             timestamp = self.now()
         self._set_state(ModuleState.SNAPSHOT)
+        self._awaited_position = position
         is_taken = yield from self._complete_snapshot(position, timestamp)
+        self._awaited_position = _NOTHING
         self._sessions.on_snapshot_end(is_taken=is_taken)
         if not is_taken:
             return position
@@ -846,7 +1013,9 @@ class ModuleAgent(SteadyAgent):
                 yield step
         except ServiceLostError as error:
             context.reporter.error(error)  # no acknowledgement will come
-        context.recording_log.commit_log_position(context.leadership_term_id, position)
+        # Where the recording of the log has ended meanwhile, the position is not reached.
+        committed = min(position, context.counters.commit_position.value)
+        context.recording_log.commit_log_position(context.leadership_term_id, committed)
         self._set_toggle(Toggle.NEUTRAL)
         self._set_state(ModuleState.CLOSED)
         self._end()

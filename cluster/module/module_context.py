@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aerolog.cluster.module.members import ingress_endpoints, members_string
+from aerolog.cluster.module.uncommitted import Uncommitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +36,7 @@ class ModuleContext:
         leader_member_id: who leads it, -1 while nobody does.
         is_leader: whether this node leads and may write the log.
         extension: what takes the place of services, if anything does.
+        uncommitted: what the leader has changed by events that are not committed yet.
     """
 
     config: ModuleConfig
@@ -52,6 +54,7 @@ class ModuleContext:
     leader_member_id: int = -1
     is_leader: bool = False
     extension: ConsensusModuleExtension | None = None
+    uncommitted: Uncommitted = field(default_factory=Uncommitted)
 
     @property
     def ingress_endpoints(self) -> str:

@@ -70,6 +70,11 @@ class PendingMessages:
             done += 1
         return done
 
+    def take_back(self, session_id: int, payload: bytes) -> None:
+        """Queue a message again that was appended last, and that the log has lost."""
+        self._queue.appendleft((session_id, payload))
+        self.log_service_session_id = session_id - 1
+
     def on_log_message(self, session_id: int) -> None:
         """Note a message that a replayed log has."""
         self.log_service_session_id = session_id

@@ -268,7 +268,27 @@ class Sessions:
         self._show(session)
         self._tell_steady()
         self._tell_extension_of_opening(session.session_id)
+        self._context.uncommitted.note(position, partial(self._take_back_opening, session))
         return 1
+
+    def _take_back_opening(self, session: Session) -> None:
+        """Let a session wait for the next term, whose opening the log has lost."""
+        del self.open[session.session_id]
+        session.state = SessionState.AUTHENTICATED
+        session.opened_log_position = NULL_VALUE
+        self._pending.append(session)
+        self._tell_steady()
+        self._tell_extension_of_end(session.session_id, CloseReason.NULL)
+
+    def _take_back_closing(self, session: Session) -> None:
+        """Keep a session open, whose closing the log has lost; the next term closes it."""
+        session.state = SessionState.OPEN
+        session.refusal = None
+        if session in self._leaving:
+            self._leaving.remove(session)
+        self.open[session.session_id] = session
+        self._tell_steady()
+        self._tell_extension_of_opening(session.session_id)
 
     def _tell_extension_of_opening(self, session_id: int) -> None:
         extension = self._context.extension
@@ -283,6 +303,8 @@ class Sessions:
                 extension.on_session_closed(session_id, reason)
 
     def _show(self, session: Session) -> None:
+        if session.counter is not None:
+            return
         adding = self._context.counters.add_session(
             session.session_id,
             session.client_info,
@@ -291,18 +313,23 @@ class Sessions:
         )
 
         def added(_adding: object) -> None:
-            session.counter = None if adding.exception() else adding.result()
-            if session.counter is not None:
-                session.counter.value = session.session_id
-                if session.state is SessionState.CLOSED:
-                    session.counter.close()
+            if adding.exception():
+                return
+            counter = adding.result()
+            counter.value = session.session_id
+            if session.state is SessionState.CLOSED or session.counter is not None:
+                counter.close()
+            else:
+                session.counter = counter
 
         adding.add_done_callback(added)
 
     def _tell_open(self) -> int:
         work = 0
+        committed = self._context.counters.commit_position.value
         for session in self.open.values():
-            if not session.is_open_told and session.is_connected():
+            is_due = not session.is_open_told and session.opened_log_position <= committed
+            if is_due and session.is_connected():
                 session.is_open_told = self._send_event(session, EventCode.OK, "")
                 work += session.is_open_told
         return work
@@ -328,8 +355,10 @@ class Sessions:
                 self._context.counters.timed_out_clients.add(1)
             session.state = SessionState.CLOSING
             timestamp = self._steady.now()
-            if not log.session_close(session, timestamp):
+            position = log.session_close(session, timestamp)
+            if not position:
                 break
+            self._context.uncommitted.note(position, partial(self._take_back_closing, session))
             self._context.events.log(
                 ClusterEventCode.APPEND_SESSION_CLOSE,
                 session.session_id,
@@ -437,7 +466,6 @@ class Sessions:
         self._steady.forget_images()
         for session in self.open.values():
             session.last_activity_ns = now_ns
-            session.is_open_told = True
             session.ingress_image_id = NULL_VALUE
             try:
                 session.connect(self._context.aeron)
@@ -449,7 +477,7 @@ class Sessions:
     def tell_new_leader(self) -> Generator[int, None, None]:
         """Tell each session that was open before who leads; steps, until all were told."""
         context = self._context
-        waiting = list(self.open.values())
+        waiting = [session for session in self.open.values() if session.is_open_told]
         deadline_ns = context.clock.now_ns() + context.config[p.SESSION_TIMEOUT]
         while waiting and context.clock.now_ns() < deadline_ns:
             for session in list(waiting):

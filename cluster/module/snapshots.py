@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.client.recording_position import find_by_session
+from aerolog.archive.client.recording_position import recording_begun
 from aerolog.archive.protocol import SourceLocation
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.protocol import SCHEMA, SnapshotMark, SnapshotMarker
@@ -71,31 +71,28 @@ def write_snapshot(
         marker: the marker that stands before and behind the messages; its mark is set here.
         messages: the encoded messages.
         appended: messages behind the marker that ends these.
+
+    Raises:
+        ArchiveError: the archive could not begin the recording.
+        AeronTimeoutError: no recording has begun.
+        ResourceClosedError: the recording has ended before the snapshot.
     """
     publication = yield from added(aeron.add_exclusive_publication_async(channel, stream_id))
     try:
-        recorded = ChannelUri.parse(channel).replace(session_id=publication.session_id)
+        uri = ChannelUri.parse(channel).replace(session_id=publication.session_id)
         yield from archive.start_recording(
-            str(recorded), stream_id, SourceLocation.LOCAL, auto_stop=True
+            str(uri), stream_id, SourceLocation.LOCAL, auto_stop=True
         )
-        while (counter_id := find_by_session(aeron.counters, publication.session_id)) is None:
-            check_archive(archive)
-            yield 0
-        counter = aeron.counters[counter_id]
-        recording_id = int.from_bytes(counter.key[:8], "little", signed=True)
+        recorded = yield from recording_begun(archive.conversation, publication.session_id)
         end = 0
         for message in _framed(marker, messages, appended):
             written.add(message)
             end = yield from offered(archive, publication, message)
-        while counter.value < end:
-            if not counter.is_active:
-                raise ClusterError(
-                    f"the recording {recording_id} of a snapshot ended at {counter.value}"
-                )
+        while recorded.value < end:
             yield 0
     finally:
         publication.close()
-    return recording_id
+    return recorded.recording_id
 
 
 def _framed(

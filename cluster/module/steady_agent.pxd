@@ -6,6 +6,7 @@ from aerolog.archive.service.conductor.conductor_agent cimport WatchAgent
 from aerolog.cluster.session_index cimport SessionIndex
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.logbuffer.appender cimport Appender
+from aerolog.transport.memory.counter cimport counter_t
 
 
 cdef class SteadyAgent(WatchAgent):
@@ -26,8 +27,9 @@ cdef class SteadyAgent(WatchAgent):
     cdef int64_t _image_id            # of the image that is read
     cdef SessionIndex _activity       # when open sessions were last heard of
     cdef SessionIndex _origins        # the ids of the images that they take messages from
-    cdef int64_t* _recorded           # how much of the log is recorded
-    cdef int64_t* _commit
+    cdef readonly bint is_log_ended   # the recording of the log has ended
+    cdef counter_t _recorded          # how much of the log is recorded
+    cdef counter_t _commit
     cdef object _counters
     cdef int64_t _now_ns
     cdef readonly int64_t messages    # how many messages of clients went into the log

@@ -12,6 +12,7 @@ class SteadyAgent(WatchAgent):
     messages: int
     strangers: int
     last_stranger: int
+    is_log_ended: bool
     def __init__(
         self,
         role_name: str,
@@ -28,6 +29,7 @@ class SteadyAgent(WatchAgent):
         log: ExclusivePublication,
         counters: CountersReader,
         recorded_id: int,
+        recorded_registration: int,
         commit_id: int,
     ) -> None: ...
     def follow(self) -> None: ...

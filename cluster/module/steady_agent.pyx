@@ -40,6 +40,7 @@ from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.logbuffer.appender cimport ADMIN_ACTION, BACK_PRESSURED, slice_t
 from aerolog.transport.logbuffer.fragment cimport fragment_t
 from aerolog.transport.logbuffer.log_reader cimport ACTION_ABORT, ACTION_CONTINUE, LogReader
+from aerolog.transport.memory.counter cimport counter_at, counter_is_live, no_counter
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FLAG_BEGIN
 
@@ -105,6 +106,7 @@ cdef class SteadyAgent(WatchAgent):
         messages: how many messages of clients went into the log.
         strangers: how many messages were dropped that came from another image than their session's.
         last_stranger: the session of the last of them.
+        is_log_ended: whether the recording of the log has ended, so that nothing is committed.
     """
 
     def __init__(
@@ -139,38 +141,46 @@ cdef class SteadyAgent(WatchAgent):
         ExclusivePublication log not None,
         CountersReader counters not None,
         recorded_id: int,
+        recorded_registration: int,
         commit_id: int,
     ) -> None:
         """Begin a term as the leader.
+
+        When the counter of the recording is freed, or belongs to another registration,
+        `is_log_ended` is set, and nothing is committed or taken out of the ingress any more.
 
         Args:
             leadership_term_id: the term, which each message must carry.
             log: the log's publication.
             counters: the driver's counters.
             recorded_id: id of the counter that shows how much of the log is recorded.
+            recorded_registration: that counter's registration id.
             commit_id: id of the counter of the commit position.
         """
-        cdef int64_t* recorded = counters.value_address(recorded_id)
-        cdef int64_t* commit = counters.value_address(commit_id)
-        if recorded == NULL or commit == NULL:
-            raise ValueError(f"no counter {recorded_id} or {commit_id}")
+        cdef counter_t recorded = counter_at(counters, recorded_id)
+        cdef counter_t commit = counter_at(counters, commit_id)
+        if commit.value == NULL:
+            raise ValueError(f"no counter {commit_id} of the commit position")
+        if recorded.registration_id != recorded_registration:
+            recorded = no_counter()
         self._leadership_term_id = leadership_term_id
         self._log_owner = log
         self._log = log.appender
         self._counters = counters
         self._recorded = recorded
         self._commit = commit
+        self.is_log_ended = False
 
     def follow(self) -> None:
         """End the term: nothing is written, and the commit position stays."""
-        self._is_taking = False
-        self._recorded = self._commit = NULL
+        self._is_taking = self.is_log_ended = False
+        self._recorded = self._commit = no_counter()
         self._log = None
         self._log_owner = None
 
     def take_ingress(self, is_taking: bool) -> None:
         """Set whether messages are taken out of the ingress."""
-        self._is_taking = is_taking and self._log is not None
+        self._is_taking = is_taking and self._log is not None and not self.is_log_ended
 
     def set_ingress(self, tuple images) -> None:
         """Set the images from which messages are taken."""
@@ -320,13 +330,21 @@ cdef class SteadyAgent(WatchAgent):
         return taken
 
     cdef int _commit_recorded(self) noexcept nogil:
-        cdef int64_t recorded
-        if self._recorded == NULL:
+        cdef int64_t recorded = 0
+        if self._log is None or self.is_log_ended:
             return 0
-        recorded = load_acquire_i64(self._recorded)
-        if recorded <= load_acquire_i64(self._commit):
+        if self._recorded.value != NULL:
+            recorded = load_acquire_i64(self._recorded.value)
+        if not counter_is_live(&self._recorded):
+            self.is_log_ended = True
+            self._is_taking = False
+            self.control_due = True
+            return 1
+        if not counter_is_live(&self._commit):
+            return 0  # the client has ended, as its liveness check will show
+        if recorded <= load_acquire_i64(self._commit.value):
             return 0
-        store_release_i64(self._commit, recorded)
+        store_release_i64(self._commit.value, recorded)
         return 1
 
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.client.recording_position import find_by_session
+from aerolog.archive.client.recording_position import recording_begun
 from aerolog.archive.protocol import SourceLocation
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import MessageSum
@@ -50,10 +50,9 @@ def take_snapshot(agent: ServiceAgent, write: Callable[[SnapshotWriter], object]
         archive.start_recording(
             str(channel), options.snapshot_stream_id, SourceLocation.LOCAL, auto_stop=True
         )
-        while (found := find_by_session(agent.aeron.counters, publication.session_id)) is None:
-            agent.idle(0)
-        counter = agent.aeron.counters[found]
-        recording_id = int.from_bytes(counter.key[:8], "little", signed=True)
+        recorded = archive.caller.carry_out(
+            recording_begun(archive.conversation, publication.session_id)
+        )
         written = MessageSum()
 
         def offer(data: bytes) -> None:
@@ -64,13 +63,11 @@ def take_snapshot(agent: ServiceAgent, write: Callable[[SnapshotWriter], object]
         writer = SnapshotWriter(offer, publication.max_payload_length)
         write(writer)
         writer.flush()
-        while counter.value < publication.position:
-            if not counter.is_active:
-                raise ClusterError(f"the recording {recording_id} of the snapshot has ended")
+        while recorded.value < publication.position:
             archive.check_for_error()
             agent.idle(0)
-    agent.cover_snapshot(recording_id, written)
-    return recording_id
+    agent.cover_snapshot(recorded.recording_id, written)
+    return recorded.recording_id
 
 
 def _write_sessions(agent: ServiceAgent, offer: Callable[[bytes], None]) -> None:
