@@ -86,3 +86,9 @@ def small_disk(path: Path, size: int, *, lazy: bool = False) -> Iterator[Path]:
         yield path
     finally:
         subprocess.run(("umount", *(["-l"] if lazy else []), str(path)), check=True, timeout=30)
+
+
+def grow_disk(path: Path, size: int) -> None:
+    """Give a mounted memory file system a new size in bytes."""
+    options = ("-o", f"remount,size={size}")
+    subprocess.run(("mount", *options, str(path)), check=True, timeout=30)

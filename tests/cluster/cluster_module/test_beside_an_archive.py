@@ -3,56 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
 from cluster_echo import EchoService
 from cluster_talk import answers, wait_for
+from lone_modules import archiving_driver, command, lone_module
 from peer.cluster_node import Node, free_ports, java_service
-from peer.process import ServerProcess
 
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.counter_types import ModuleState
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import ClusterMarkFile
-from aerolog.cluster.module.consensus_module import ConsensusModule
 from aerolog.cluster.service import ServiceContainer
 from aerolog.cluster.service.service_agent import ServiceAgent
 from aerolog.transport.client import Aeron
-from aerolog.transport.config.sources import Properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-
-@contextlib.contextmanager
-def command(name: str, *settings: str) -> Iterator[ServerProcess]:
-    """A service of the command line that runs in the foreground."""
-    process = ServerProcess(
-        name,
-        [sys.executable, "-m", "aerolog.tools.main", name, *(f"-D{each}" for each in settings)],
-        stop_by_signal=True,
-    )
-    try:
-        process.wait_line("ready")
-        yield process
-    finally:
-        process.stop()
-
-
-@contextlib.contextmanager
-def archiving_driver(folder: Path, aeron_dir: str) -> Iterator[ServerProcess]:
-    with command(
-        "archiving-driver",
-        f"aeron.dir={aeron_dir}",
-        "aeron.threading.mode=SHARED",
-        "aeron.archive.threading.mode=SHARED",
-        f"aeron.archive.dir={folder}/archive",
-    ) as process:
-        yield process
 
 
 @contextlib.contextmanager
@@ -110,21 +80,6 @@ def test_two_clusters_share_a_driver_and_an_archive(tmp_path: Path, aeron_dir: s
                     assert answers(session, b"count") == [b"count %d" % known]
                     assert answers(session, b"first") == [b"first"]
                     assert answers(session, b"second") == [b"second"]
-
-
-def lone_module(tmp_path: Path, aeron_dir: str, *settings: str) -> ConsensusModule:
-    """A module in this process with the streams that are usual."""
-    members = f"0,{','.join(f'localhost:{port}' for port in free_ports(5))}"
-    settings = (
-        f"aeron.dir={aeron_dir}",
-        f"aeron.cluster.dir={tmp_path}/cluster",
-        f"aeron.cluster.members={members}",
-        "aeron.cluster.ingress.channel=aeron:ipc",
-        "aeron.cluster.replication.channel=aeron:udp?endpoint=localhost:0",
-        *settings,
-    )
-    properties = Properties.from_command_line([f"-D{setting}" for setting in settings])
-    return ConsensusModule(properties=properties)
 
 
 def test_a_module_that_has_ended_leaves_its_id_at_once(tmp_path: Path, aeron_dir: str) -> None:
