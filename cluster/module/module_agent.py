@@ -229,6 +229,8 @@ class ModuleAgent(SteadyAgent):
     def _work_as_leader(self, now_ns: int) -> int:
         log = self._log if self._module_state is ModuleState.ACTIVE else None
         work = self._sessions.do_work(log, now_ns)
+        if self._greeting is not None and next(self._greeting, None) is None:
+            self._greeting = None
         if log is None:
             if self._module_state is ModuleState.SUSPENDED:
                 work += self._poll_toggle()
@@ -237,8 +239,6 @@ class ModuleAgent(SteadyAgent):
         for pending in self._state.pending:
             if len(pending):
                 work += pending.poll(partial(self._append_service_message, log, pending))
-        if self._greeting is not None and next(self._greeting, None) is None:
-            self._greeting = None
         return work + self._poll_toggle()
 
     def _turn_extension(self, now_ns: int) -> int:

@@ -44,6 +44,20 @@ def archiving_driver(folder: Path, aeron_dir: str) -> Iterator[ServerProcess]:
         yield process
 
 
+@contextlib.contextmanager
+def archive_alone(folder: Path, aeron_dir: str) -> Iterator[ServerProcess]:
+    """An archive beside a driver that runs, in a process of its own."""
+    with command(
+        "archive",
+        f"aeron.dir={aeron_dir}",
+        "aeron.archive.threading.mode=SHARED",
+        f"aeron.archive.dir={folder}/archive",
+        "aeron.archive.control.channel=aeron:udp?endpoint=localhost:0",
+        "aeron.archive.replication.channel=aeron:udp?endpoint=localhost:0",
+    ) as process:
+        yield process
+
+
 def lone_module(tmp_path: Path, aeron_dir: str, *settings: str) -> ConsensusModule:
     """A module in this process with the streams that are usual."""
     members = f"0,{','.join(f'localhost:{port}' for port in free_ports(5))}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 from typing import TYPE_CHECKING
 
 import prerequisites
@@ -10,14 +11,20 @@ import pytest
 from cluster_echo import EchoService
 from cluster_talk import answers, options, talk, the_counter, tool, wait_for
 from live_archive import aeron_home
-from lone_modules import archiving_driver, lone_module
+from lone_modules import archive_alone, archiving_driver, command, lone_module
 from peer.cluster_node import java_node, java_service, our_node
 from prerequisites import needs_mounts
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.service.session_table import Doorbell
 from aerolog.cluster.client import AeronCluster
-from aerolog.cluster.counter_types import COMMIT_POSITION, ELECTION_STATE, ElectionState
+from aerolog.cluster.counter_types import (
+    COMMIT_POSITION,
+    ELECTION_STATE,
+    MODULE_STATE,
+    ElectionState,
+    ModuleState,
+)
 from aerolog.cluster.files import ClusterMarkFile, EntryType, RecordingLog
 from aerolog.cluster.module.steady_agent import SteadyAgent
 from aerolog.cluster.protocol import SCHEMA, EventCode, SessionConnectRequest, SessionEvent
@@ -265,6 +272,69 @@ def test_what_the_log_has_lost_is_done_in_the_next_term(
         )
         assert found == [b"timer 7"]
         wait_for(lambda: len(lost) == 0, "commits")
+
+
+def test_operations_go_on_in_the_next_term(tmp_path: Path) -> None:
+    """The cluster stays suspended, takes snapshots, and starts from them.
+
+    The reference's node does not notice while it is suspended.
+    """
+    with (
+        our_node(tmp_path) as node,
+        service_of("ours", node),
+        Aeron(node.aeron_dir) as aeron,
+        AeronArchive(aeron) as archive,
+        talk(node) as cluster,
+    ):
+        assert answers(cluster, b"one") == [b"one"]
+        assert "SUSPEND applied successfully" in tool(node, "suspend")
+        stop_and_elect(archive, node, cluster)
+        assert the_counter(aeron, MODULE_STATE).value == ModuleState.SUSPENDED
+        assert "RESUME applied successfully" in tool(node, "resume")
+        assert "SNAPSHOT applied successfully" in tool(node, "snapshot")
+        assert answers(cluster, b"two") == [b"two"]
+        stop_and_elect(archive, node, cluster)
+        assert "SNAPSHOT applied successfully" in tool(node, "snapshot")
+        assert answers(cluster, b"three") == [b"three"]
+    with our_node(tmp_path) as node, service_of("ours", node):
+        assert counted(node) == 3
+    assert [term_id for term_id, _, _ in terms(tmp_path)] == [0, 1, 2, 3]
+
+
+def stop_and_elect(archive: AeronArchive, node: Node, cluster: AeronCluster) -> None:
+    """Stop the recording of the log, and wait until the client knows the next term."""
+    before = cluster.leadership_term_id
+    assert archive.stop_recording_by_identity(log_recording(node))
+
+    def is_told() -> bool:
+        cluster.poll_messages()
+        return cluster.leadership_term_id == before + 1
+
+    wait_for(is_told, "next term")
+
+
+@pytest.mark.parametrize("fate", [signal.SIGKILL, signal.SIGSTOP])
+def test_an_archive_that_is_gone_ends_the_module(
+    tmp_path: Path, aeron_dir: str, fate: signal.Signals
+) -> None:
+    with (
+        command(
+            "driver",
+            f"aeron.dir={aeron_dir}",
+            "aeron.threading.mode=SHARED",
+            "aeron.client.liveness.timeout=2s",
+        ),
+        archive_alone(tmp_path, aeron_dir) as archive,
+        lone_module(tmp_path, aeron_dir) as module,
+        ServiceContainer(EchoService(), aeron_dir=aeron_dir, cluster_dir=f"{tmp_path}/cluster"),
+        Aeron(aeron_dir) as aeron,
+        AeronCluster(aeron, ingress_channel="aeron:ipc", egress_channel="aeron:ipc") as cluster,
+    ):
+        assert answers(cluster, b"hello") == [b"hello"]
+        archive.process.send_signal(fate)
+        wait_for(lambda: module.failure is not None, "end of the module")
+        assert "local archive is not connected" in str(module.failure)
+        archive.kill()
 
 
 @needs_mounts
