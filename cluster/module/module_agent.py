@@ -25,7 +25,12 @@ from aerolog.cluster.module.extension import (
 from aerolog.cluster.module.replicated_state import ReplicatedState
 from aerolog.cluster.module.services import Services
 from aerolog.cluster.module.sessions import Sessions
-from aerolog.cluster.module.snapshots import check_time_unit, load_snapshot, write_snapshot
+from aerolog.cluster.module.snapshots import (
+    check_archive,
+    check_time_unit,
+    load_snapshot,
+    write_snapshot,
+)
 from aerolog.cluster.module.steady_agent import SteadyAgent
 from aerolog.cluster.protocol import (
     MODULE_SNAPSHOT_TYPE_ID,
@@ -348,10 +353,7 @@ class ModuleAgent(SteadyAgent):
         """
         conversation = self._context.archive.conversation
         work = conversation.tend()
-        if conversation.is_disconnected:
-            raise ClusterError(
-                "local archive is not connected: it has ended, or did not answer for too long"
-            )
+        check_archive(self._context.archive)
         if self._recording_request is not None:
             error = conversation.take_error(self._recording_request)
             if error is not None:

@@ -33,8 +33,8 @@ def check_archive(archive: SteppedArchive) -> None:
     """
     if archive.conversation.is_disconnected:
         raise ClusterError(
-            "the node's archive has ended, or has closed the session of the consensus module: see"
-            " its error log"
+            "local archive is not connected: it has ended, or has closed the session of the"
+            " consensus module: see its error log"
         )
 
 
