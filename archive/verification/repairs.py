@@ -32,7 +32,7 @@ from aerolog.archive.verification.repair_plan import BY_REQUEST, DELETED_SUFFIX,
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import AerologError
 from aerolog.transport.protocol.frame_header import FRAME_HEADER_STRUCT
-from aerolog.transport.protocol.frames import FRAME_ALIGNMENT, FRAME_PAD
+from aerolog.transport.protocol.frames import FLAGS_UNFRAGMENTED, FRAME_ALIGNMENT, FRAME_PAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 DAMAGED_SUFFIX: Final = ".damaged"
 _SYNC_ALL: Final = 2
 _CHUNK: Final = 1024 * 1024
-_UNFRAGMENTED: Final = 0xC0
 _CHECKSUMS: Final = ("CRC-32C", "CRC-32")
 
 
@@ -203,7 +202,7 @@ class FolderRepairs:
                 header = FRAME_HEADER_STRUCT.pack(
                     end - position,
                     0,
-                    _UNFRAGMENTED,
+                    FLAGS_UNFRAGMENTED,
                     FRAME_PAD,
                     position & (term_length - 1),
                     descriptor.session_id,

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.service.conductor.conductor_agent import sharpen_timer
 from aerolog.cluster.counter_types import ElectionState, ModuleState, NodeToggle, Role, Toggle
 from aerolog.cluster.errors import ClusterError, ServiceLostError
-from aerolog.cluster.files import EntryType, LogEntry, MessageSum, plan_recovery
+from aerolog.cluster.files import EntryType, LogEntry, plan_recovery
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.election import Election
 from aerolog.cluster.module.event_log import ClusterEventCode
 from aerolog.cluster.module.extension import (
     ControlState,
-    ExtensionError,
     ExtensionMessage,
     ModuleControl,
     extension_call,
     extension_of,
-    snapshot_of,
 )
+from aerolog.cluster.module.node_snapshot import complete_snapshot
 from aerolog.cluster.module.replicated_state import ReplicatedState
 from aerolog.cluster.module.services import Services
 from aerolog.cluster.module.sessions import Sessions
@@ -29,7 +28,6 @@ from aerolog.cluster.module.snapshots import (
     check_archive,
     check_time_unit,
     load_snapshot,
-    write_snapshot,
 )
 from aerolog.cluster.module.steady_agent import SteadyAgent
 from aerolog.cluster.protocol import (
@@ -53,8 +51,6 @@ from aerolog.cluster.protocol import (
     SessionCloseRequest,
     SessionConnectRequest,
     SessionMessageHeader,
-    SnapshotMark,
-    SnapshotMarker,
 )
 from aerolog.transport.client.added_stream import added
 from aerolog.transport.client.message import Action
@@ -159,6 +155,7 @@ class ModuleAgent(SteadyAgent):
             config[p.CONSENSUS_STREAM],
         )
         self._services = Services(context)
+        self._complete_snapshot = partial(complete_snapshot, context, self._services, self._state)
         self._ingress: list[Subscription] = []
         self._log: LogPublisher | None = None
         self._recording_id: int | None = None
@@ -922,77 +919,6 @@ class ModuleAgent(SteadyAgent):
         if took_ns > config[p.SNAPSHOT_THRESHOLD]:
             context.counters.snapshot_time_exceeded.add(1)
         return position
-
-    def _complete_snapshot(self, position: int, timestamp: int) -> Steps[bool]:
-        """Await the services' snapshots at a position, take the module's, and note them.
-
-        Returns:
-            Whether there is a snapshot: there is none when a service could not take its own.
-        """
-        context, config = self._context, self._context.config
-        acks = yield from self._services.await_acks(position)
-        failed = [ack.service_id for ack in acks if ack.relevant_id == NULL_VALUE]
-        for service_id in failed:
-            context.reporter.event(f"service={service_id} failed to take snapshot")
-        if failed:
-            return False
-        term = context.recording_log.term(context.leadership_term_id)
-        if term is None:
-            # The file was cut short, or is an older copy. The log itself has all messages.
-            context.reporter.error(
-                ClusterError(
-                    f"failed to take snapshot at position {position}: {context.recording_log.path}"
-                    f" has no entry of term {context.leadership_term_id}; the next term's snapshots"
-                    " can be taken again"
-                ),
-                "snapshot of an unknown term",
-            )
-            return False
-        written = MessageSum()
-        try:
-            recording_id = yield from write_snapshot(
-                context.aeron,
-                context.archive,
-                written,
-                config[p.SNAPSHOT_CHANNEL],
-                config[p.SNAPSHOT_STREAM],
-                SnapshotMarker(
-                    type_id=MODULE_SNAPSHOT_TYPE_ID,
-                    log_position=position,
-                    leadership_term_id=context.leadership_term_id,
-                    mark=SnapshotMark.BEGIN,
-                    time_unit=config.time_unit,
-                    app_version=config[p.APP_VERSION],
-                ),
-                self._state.snapshot(),
-                () if context.extension is None else snapshot_of(context.extension),
-            )
-        except ExtensionError as error:
-            context.reporter.error(error, "snapshot")
-            return False
-        where = (recording_id, context.leadership_term_id, position)
-        context.reporter.run(lambda: context.sums.cover_snapshot(*where, written))
-        services = [ack.relevant_id for ack in acks]
-        self._note_snapshot(term, position, timestamp, services, recording_id)
-        return True
-
-    def _note_snapshot(
-        self, term: LogEntry, position: int, timestamp: int, services: list[int], module: int
-    ) -> None:
-        """Enter a snapshot into the recording log, the services first and the module last."""
-        context = self._context
-        for service_id, recording_id in (*reversed([*enumerate(services)]), (NULL_VALUE, module)):
-            context.recording_log.append(
-                LogEntry(
-                    recording_id=recording_id,
-                    leadership_term_id=term.leadership_term_id,
-                    term_base_log_position=term.term_base_log_position,
-                    log_position=position,
-                    timestamp=timestamp,
-                    service_id=service_id,
-                    type=EntryType.SNAPSHOT,
-                )
-            )
 
     def _shut_down(self) -> Steps[None]:
         position = yield from self._snapshot()

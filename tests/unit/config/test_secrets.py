@@ -25,7 +25,7 @@ from aerolog.transport.secrets import without_secrets
         ("s3://bucket/path@v1/x", "s3://bucket/path@v1/x"),
         ("s3://bucket:9000/path@v1", "s3://bucket:9000/path@v1"),
         ("s3://b/p?secret_key=hush&region=r", "s3://b/p?region=r"),
-        ("abfs://c@acc.dfs.core.windows.net/p?sas=hush&sig=hush", "abfs://acc.dfs.core.windows.net/p"),
+        ("abfs://c@a.dfs.core.windows.net/p?sas=hush&sig=hush", "abfs://a.dfs.core.windows.net/p"),
         ("abfss://c/p?sv=1&sig=hush&account_key=hush", "abfss://c/p?sv=1"),
         ("http://[::1]:80/x?token=hush", "http://[::1]:80/x"),
         ("spark://me:hush@master:7077", "spark://master:7077"),
