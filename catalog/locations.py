@@ -24,6 +24,7 @@ from aerolog.transport.errors import (
     ConfigurationError,
 )
 from aerolog.transport.resource import Resource
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -42,12 +43,10 @@ __all__ = [
     "recordings_of",
     "refuse_unknown",
     "url_parts",
-    "without_secrets",
 ]
 
 CATALOG_SCHEMES = ("sqlite", "postgresql", "postgres")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
-_SECRETS = re.compile(r"(secret|password|token|key)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,18 +279,6 @@ def refuse_unknown(recording_ids: Iterable[int], known: set[int], where: str) ->
             f"unknown recording id{'s' * (len(unknown) > 1)}: {', '.join(map(str, unknown[:10]))}"
             f"{', ...' if len(unknown) > 10 else ''} in {where}",
         )
-
-
-def without_secrets(url: str) -> str:
-    """A URL for display: without user, password, and query values that may be secrets."""
-    if "://" not in url:
-        return url
-    scheme, _, rest = url.partition("://")
-    rest, mark, query = rest.partition("?")
-    host, slash, path = rest.partition("/")
-    shown = host.rpartition("@")[2] + slash + path
-    pairs = [pair for pair in query.split("&") if not _SECRETS.search(pair.partition("=")[0])]
-    return f"{scheme}://{shown}" + (mark + "&".join(pairs) if pairs and mark else "")
 
 
 def _found(url: str, choice: Choice) -> Iterator[PlacedRecording]:

@@ -12,6 +12,8 @@ import re
 from enum import Enum, IntEnum, auto
 from typing import ClassVar, Final, Self
 
+from aerolog.transport.secrets import without_secrets
+
 # How the reference's driver begins the texts of its errors.
 _REFERENCE_CLASS: Final = re.compile(r"^(?:[a-z_]\w*\.)+[A-Z]\w* ?: (?:(?:WARN|ERROR|FATAL) - )?")
 
@@ -32,6 +34,14 @@ class AerologError(Exception):
     """
 
     category: ClassVar[ErrorCategory] = ErrorCategory.ERROR
+
+    def __str__(self) -> str:
+        """The message without secrets, such as passwords in the URLs that it quotes."""
+        return without_secrets(super().__str__())
+
+    def __repr__(self) -> str:
+        """The class and the message, without secrets."""
+        return without_secrets(super().__repr__())
 
 
 class AerologWarning(UserWarning):

@@ -8,7 +8,8 @@ leaves the program; nothing has to know through which parts the text has come.
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 HIDDEN: Final = "***"
 #: Names of parameters whose values are secret, or may be.
@@ -17,12 +18,29 @@ _NAMES: Final = (
     r"|(?:\w*[_.-])?(?:pwd|sas|sig|key|auth)"
     r"|\w*(?:access|account|api|private|shared)[_.-]?key\w*"
 )
-_SECRET_NAME: Final = re.compile(_NAMES, re.IGNORECASE)
+#: What a text has in which something may be secret; most texts have none of it.
+_SIGN: Final = re.compile(
+    r":/|pass|secret|token|credential|signature|pwd|sas|sig|key|auth", re.IGNORECASE
+)
+#: In a URL a parameter is left out on a weaker suspicion: nothing is lost with it that says where.
+_SECRET_NAME: Final = re.compile(rf"{_NAMES}|.*(?:secret|password|token|key).*", re.IGNORECASE)
+_VALUE: Final = r"(?:'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]*[^\s'\",;.)}\]])"
 # A setting in a text, as ``password=abc`` or ``fs.azure.account.key.x = abc``.
 _SETTING: Final = re.compile(
-    rf"(?<![\w.?&-])((?:[\w-]+\.)*(?:{_NAMES})(?:\.[\w.-]+)?\s?=\s?)([^\s'\",;)&]+)", re.IGNORECASE
+    rf"(?<![\w.-])((?:[\w-]+\.)*(?:{_NAMES})(?:\.[\w.-]+)?\s?=\s?){_VALUE}", re.IGNORECASE
 )
-_URL: Final = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]*")
+# A setting in JSON, or in what Python shows of a mapping.
+_ENTRY: Final = re.compile(
+    rf"(?<=['\"])((?:[\w-]+\.)*(?:{_NAMES})(?:\.[\w.-]+)?['\"]\s?:\s?)"
+    r"(?:'[^'\n]*'|\"[^\"\n]*\")",
+    re.IGNORECASE,
+)
+# A user and a password end with an at sign, and may have blanks and quotes in them; what stands
+# after a colon is a port, or else the beginning of a password.
+_URL: Final = re.compile(
+    r"\b[A-Za-z][A-Za-z0-9+.-]*:/+"
+    r"(?:[^\s'\"<>/?#@:\[]*:(?!\d{0,5}(?:[/?#\s'\"<>),;.]|$))[^@\n]*@)?[^\s'\"<>]*"
+)
 _PORT: Final = re.compile(r"\d{0,5}")
 
 
@@ -36,16 +54,28 @@ def without_secrets(text: str) -> str:
     Args:
         text: a URL, or any text with URLs or settings in it.
     """
-    if "=" not in text and "://" not in text:
+    if not _SIGN.search(text):
         return text
-    return _SETTING.sub(rf"\g<1>{HIDDEN}", _URL.sub(lambda found: _url(found[0]), text))
+    text = _URL.sub(lambda found: _url(found[0]), text)
+    return _ENTRY.sub(rf"\g<1>'{HIDDEN}'", _SETTING.sub(rf"\g<1>{HIDDEN}", text))
+
+
+def without_secrets_in(value: Any) -> Any:
+    """Return a value of lists, mappings and texts, such as a JSON document, without secrets."""
+    if isinstance(value, str):
+        return without_secrets(value)
+    if isinstance(value, Mapping):
+        return {key: without_secrets_in(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_secrets_in(one) for one in value]
+    return value
 
 
 def _url(url: str) -> str:
-    scheme, _, rest = url.partition("://")
+    # A path library makes one slash of two.
+    scheme, slashes, rest = re.split(r"(:/+)", url, maxsplit=1)
     first = re.split(r"[/?#]", rest, maxsplit=1)[0]
     _, colon, after = first.partition(":")
-    # What stands after a colon is a port, or else the beginning of a password.
     has_password = bool(colon) and not first.startswith("[") and not _PORT.fullmatch(after)
     if "@" in first or (has_password and "@" in rest):
         rest = rest[_end_of_user(rest, first, has_password=has_password) :]
@@ -53,7 +83,7 @@ def _url(url: str) -> str:
     query, hash_mark, fragment = query.partition("#")
     pairs = [pair for pair in query.split("&") if not _is_secret(pair)]
     kept = mark + "&".join(pairs) if mark and pairs and query else ""
-    return f"{scheme}://{address}{kept}{hash_mark}{fragment}"
+    return f"{scheme}{slashes}{address}{kept}{hash_mark}{fragment}"
 
 
 def _end_of_user(rest: str, first: str, *, has_password: bool) -> int:

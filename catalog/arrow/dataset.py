@@ -24,10 +24,10 @@ from aerolog.catalog.locations import (
     PlacedRecording,
     check_known,
     recordings_of,
-    without_secrets,
 )
 from aerolog.catalog.times import TimeRange, TimeSource
 from aerolog.transport.errors import ArchiveError, RecordingChangedError
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from aerolog.archive.time_index import SOURCE_DESCRIPTOR, TimeIndex
 from aerolog.catalog.arrow.row_times import carried_times, first_positions, settle, to_microseconds
 from aerolog.catalog.extras import require
-from aerolog.catalog.locations import without_secrets
 from aerolog.catalog.times import FROM_INDEX, MissingTimesWarning, TimeRange, TimeSource, bounded
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.secrets import without_secrets
 from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:

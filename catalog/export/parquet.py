@@ -19,8 +19,9 @@ from aerolog.catalog.export.plan import Request
 from aerolog.catalog.export.sources import folder_source
 from aerolog.catalog.export.store import open_store
 from aerolog.catalog.extras import require
-from aerolog.catalog.locations import Choice, is_catalog_url, recordings_of, without_secrets
+from aerolog.catalog.locations import Choice, is_catalog_url, recordings_of
 from aerolog.transport.errors import FileFormatError
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

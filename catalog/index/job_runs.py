@@ -30,6 +30,7 @@ from aerolog.catalog.index.models import (
     recording_key,
 )
 from aerolog.transport.memory.processes import process_status
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -179,7 +180,7 @@ def fail_run(catalog: RecordingCatalog, run_id: str, reason: str) -> None:
             .values(
                 state=FAILED,
                 finished_ms=catalog.clock.now_epoch_ms(),
-                report=json.dumps({"error": reason}),
+                report=json.dumps({"error": without_secrets(reason)}),
             )
         )
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.catalog.arrow.schema import schema_of
 from aerolog.catalog.extras import require
-from aerolog.catalog.locations import open_place, without_secrets
+from aerolog.catalog.locations import open_place
 from aerolog.catalog.spark.partitions import chosen
 from aerolog.transport.errors import ArchiveError, FileFormatError
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     import pyarrow as pa

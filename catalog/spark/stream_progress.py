@@ -12,11 +12,12 @@ from aerolog.archive.format.layout import MAX_I64
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.record_times import SettledTimes, settled_times
-from aerolog.catalog.locations import OpenPlaces, without_secrets
+from aerolog.catalog.locations import OpenPlaces
 from aerolog.catalog.spark.errors import DataLostError
 from aerolog.catalog.spark.offsets import Key, Offset, Progress
 from aerolog.catalog.spark.partitions import Range, chosen
 from aerolog.transport.errors import ArchiveError, FileFormatError, RecordingDamagedError
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from aerolog.tools.archive_tool.describe_action import entry_row
 from aerolog.tools.archive_tool.hexdump import hex_rows
 from aerolog.tools.archive_tool.java_error import JavaError
 from aerolog.tools.terminal.console import print_table
-from aerolog.tools.terminal.terminal_text import fit_json
+from aerolog.tools.terminal.terminal_text import fit, fit_json
 from aerolog.transport.protocol.frames import (
     DATA_HEADER_LENGTH,
     FLAG_BEGIN,
@@ -64,7 +64,7 @@ class TableDump:
         self._count = 0
         self._terminal.line(
             f"Recording {row['recording_id']} ({row['state']}), stream {row['stream_id']},"
-            f" {row['original_channel']}: {row['start_position']} to {stop}"
+            f" {fit(row['original_channel'])}: {row['start_position']} to {stop}"
         )
 
     def frame(self, frame: RawFrame) -> None:

@@ -177,7 +177,7 @@ cdef class DescriptorWriter:
             if size < 0 or size > length - at:
                 return -1
             for byte in range(size):
-                if entry[at + byte] >= 0x80:
+                if entry[at + byte] < 0x20 or entry[at + byte] >= 0x7f:
                     return -1
                 text[used + byte] = entry[at + byte]
             used += size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from aerolog.tools.archive_tool.java_error import ILLEGAL_STATE, JavaError, out_
 from aerolog.tools.archive_tool.raw_catalog import RawCatalog, size_of_file
 from aerolog.tools.archive_tool.raw_mark import RawMark
 from aerolog.tools.terminal.console import print_json
+from aerolog.tools.terminal.terminal_text import fit, fit_error
 from aerolog.tools.views.errors import error_row
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.cnc import HEADER_LENGTH, CncFile, check_major, cnc_path
@@ -69,7 +71,7 @@ def classic_errors(folder: str, arguments: Sequence[str], terminal: Terminal) ->
 
 def tell_classic_driver(aeron_dir: str, terminal: Terminal) -> None:
     """Print the error log of a driver as the reference's tools do."""
-    terminal.line(f"\nAeron driver error log (directory: {aeron_dir}):")
+    terminal.line(f"\nAeron driver error log (directory: {fit(aeron_dir)}):")
     terminal.write(classic_log(driver_log(cnc_path(aeron_dir))))
 
 
@@ -92,7 +94,8 @@ def driver_log(path: str) -> list[ErrorObservation]:
 def classic_log(observations: list[ErrorObservation]) -> str:
     """An error log as the reference's tools print it."""
     # A capital letter O and no full stop: the reference's.
-    return format_error_log(observations) if observations else "\nO distinct errors observed\n"
+    shown = [replace(seen, text=fit_error(seen.text)) for seen in observations]
+    return format_error_log(shown) if shown else "\nO distinct errors observed\n"
 
 
 def _driver_dir(mark: RawMark) -> str:
@@ -139,9 +142,9 @@ def tell_errors(
         _show_log(whose.capitalize(), log, terminal)
         terminal.line()
     if problem is None:
-        _show_log(f"Driver in {aeron_dir}", driver, terminal)
+        _show_log(f"Driver in {fit(aeron_dir)}", driver, terminal)
     else:
-        terminal.line(f"Driver in {aeron_dir}: {problem}")
+        terminal.line(f"Driver in {fit(aeron_dir)}: {problem}")
 
 
 def _driver_errors(aeron_dir: str) -> tuple[list[ErrorObservation], str | None]:
@@ -160,4 +163,4 @@ def _show_log(whose: str, observations: list[ErrorObservation], terminal: Termin
     for seen in observations:
         first, last = format_time(seen.first_ms), format_time(seen.last_ms)
         span = first if first == last else f"{first} to {last}"
-        terminal.line(f"\n{seen.count} times, {span}\n{seen.text.rstrip()}")
+        terminal.line(f"\n{seen.count} times, {span}\n{fit_error(seen.text.rstrip())}")

@@ -19,6 +19,7 @@ from aerolog.archive.format.layout import (
 )
 from aerolog.tools.archive_tool.entry_texts import DescriptorWriter
 from aerolog.tools.archive_tool.java_error import ILLEGAL_ARGUMENT, JavaError, out_of_bounds
+from aerolog.tools.terminal.terminal_text import fit
 from aerolog.transport.protocol.fixed_layout import Field, packer
 
 # Of the archive's protocol, whose tables take longer to load than a catalog takes to print; a test
@@ -160,6 +161,6 @@ def _strings(data: bytes | memoryview, at: int, count: int) -> list[str]:
         at += 4
         if not 0 <= length <= total - at:
             raise out_of_bounds(at, length, total)
-        found.append(str(data[at : at + length], "ascii", "replace"))
+        found.append(fit(str(data[at : at + length], "ascii", "replace"), tabs=True))
         at += length
     return found

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aerolog.tools.archive_tool.java_error import JavaError
-from aerolog.tools.terminal.terminal_text import fit, write_exact
+from aerolog.tools.terminal.terminal_text import fit
 from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from typing import Any, TextIO
@@ -24,8 +25,6 @@ class Terminal:
         as_json: print one JSON document and nothing else to ``out``.
         dry_run: show what would change, and change nothing.
         yes: do not ask (not of the classic form, which always asks).
-        exact: text goes out as it is, except to a terminal, so that it is the reference's; when
-            False, what a terminal would obey is replaced wherever the text goes.
         source: answers are read from here.
         out: results.
         err: remarks and errors.
@@ -35,7 +34,6 @@ class Terminal:
     as_json: bool = False
     dry_run: bool = False
     yes: bool = False
-    exact: bool = True
     source: TextIO = field(default_factory=lambda: sys.stdin)
     out: TextIO = field(default_factory=lambda: sys.stdout)
     err: TextIO = field(default_factory=lambda: sys.stderr)
@@ -51,7 +49,7 @@ class Terminal:
 
     def remark(self, text: str) -> None:
         """A line to ``err``."""
-        self._put(text + "\n", self.err)
+        self._put(fit(without_secrets(text), tabs=True) + "\n", self.err)
 
     def result(self, row: Any, text: str) -> None:
         """What a command has found or done: a JSON document, or a line to ``out``."""
@@ -63,10 +61,7 @@ class Terminal:
             self.line(text)
 
     def _put(self, text: str, out: TextIO) -> None:
-        if self.exact:
-            write_exact(text, out)
-        else:
-            out.write(fit(text, lines=True))
+        out.write(fit(text, lines=True))
 
     def agrees(self, warning: str) -> bool:
         """Warns and asks as the reference does before it changes something; raises as ``ask``."""
@@ -101,4 +96,4 @@ def terminal_of(*, classic: bool, as_json: bool, dry_run: bool, yes: bool) -> Te
         raise typer.BadParameter(
             "--classic has no --json, --dry-run or --yes: it is a form of its own"
         )
-    return Terminal(as_json=as_json, dry_run=dry_run, yes=yes, exact=classic)
+    return Terminal(as_json=as_json, dry_run=dry_run, yes=yes)

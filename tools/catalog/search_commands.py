@@ -217,5 +217,6 @@ def show(
     for name, rows in tables.items():
         if rows:
             columns = [column for column in rows[0] if column != "files"]
-            console.say(f"\n{name}")
+            console.say("")
+            console.say(name)
             console.print_table(columns, ([row[column] for column in columns] for row in rows))

@@ -84,8 +84,8 @@ def sql(
 
 
 def _tell_gaps(queries: "CatalogQueries") -> None:
-    from aerolog.catalog.locations import without_secrets
     from aerolog.tools.terminal.console import remark
+    from aerolog.transport.secrets import without_secrets
 
     for placed, gaps in queries.gaps.items():
         for gap in gaps:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.cluster.files import EntryType, RecordingLog
 from aerolog.tools.archive_tool.hexdump import hex_rows
 from aerolog.tools.archive_tool.message_text import camel
+from aerolog.tools.terminal.terminal_text import fit
 from aerolog.transport.protocol.sbe import WireEnum
 
 if TYPE_CHECKING:
@@ -45,15 +46,15 @@ def message_fields(message: Message, quote: str = "") -> Iterator[tuple[str, obj
         if isinstance(value, WireEnum):
             value = "NULL_VAL" if value.name == "NULL" else value.name
         elif isinstance(value, str):
-            value = f"{quote}{value}{quote}"
+            value = f"{quote}{fit(value, tabs=True)}{quote}"
         if name != "reserved":
             yield camel(name), value
 
 
 def raw_dump(data: bytes) -> str:
-    """Bytes as offsets, hexadecimal digits, and characters, whatever a terminal makes of them."""
+    """Bytes as offsets, hexadecimal digits, and characters, with escapes for control characters."""
     rows = (
-        f"{at:06d}:  {digits:<47}   |  {str(data[at : at + 16], 'ascii', 'replace')}\n"
+        f"{at:06d}:  {digits:<47}   |  {fit(str(data[at : at + 16], 'ascii', 'replace'))}\n"
         for at, digits, _ in hex_rows(data)
     )
     return "".join(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import signal
 import traceback
@@ -23,7 +24,7 @@ from aerolog.tools.command_line.exit_codes import (
 from aerolog.tools.command_line.help import HouseGroup
 from aerolog.tools.command_line.missing_pages import last_missing, missing_since
 from aerolog.tools.command_line.warning_lines import warning_lines
-from aerolog.tools.terminal.console import remark
+from aerolog.tools.terminal.console import remark, write_error_text
 from aerolog.transport.errors import AerologError, MissingExtraError
 from aerolog.transport.memory.filesystem import has_inodes
 
@@ -85,7 +86,9 @@ def ending(work: Callable[[], Any], *, debug: bool = False) -> int:
         return stop.exit_code
     except _ClickException as error:
         shown: Any = error
-        shown.show()
+        text = io.StringIO()
+        shown.show(text)
+        write_error_text(text.getvalue())
         return EXIT_USAGE if isinstance(error, _UsageError) else EXIT_FAILED
     except Terminated:
         return EXIT_TERMINATED
@@ -166,6 +169,6 @@ def _text(error: BaseException) -> str:
 
 def _fail(message: str, code: int, *, debug: bool = False) -> int:
     if debug:
-        traceback.print_exc()
+        write_error_text(traceback.format_exc())
     remark(f"aerolog: {message}")
     return code

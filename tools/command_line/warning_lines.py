@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.terminal.console import remark
 from aerolog.transport.errors import AerologWarning
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ def warning_lines() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **given: Any) -> None:
         if not issubclass(category, AerologWarning):
-            others(message, category, *where, **given)
+            others(without_secrets(str(message)), category, *where, **given)
         elif (text := str(message)) not in told:
             told.add(text)
             if len(told) <= LINES_MAX:

@@ -62,7 +62,7 @@ def explain(
         if as_json:
             raise typer.BadParameter("--classic has no --json: it is a form of its own")
         from aerolog.tools.explain.log_inspector import Inspection, inspect
-        from aerolog.tools.terminal.terminal_text import write_exact
+        from aerolog.tools.terminal.terminal_text import write_fit
 
         how = Inspection(
             ascii=ascii_, skip_default_header=skip_default_header, scan_over_zeroes=scan_over_zeroes
@@ -73,7 +73,7 @@ def explain(
 
         def tell(line: str) -> None:
             check_bytes(data)
-            write_exact(f"{line}\n")
+            write_fit([line])
 
         inspect(file, data, how, tell)
         return 0

@@ -20,12 +20,14 @@ def show(explained: Explanation) -> None:
     for section in explained.sections:
         _show_section(section)
     if explained.damage is not None:
-        say(f"\nDamaged: {explained.damage}")
+        say("")
+        say(f"Damaged: {explained.damage}")
 
 
 def _show_section(section: Section) -> None:
     remark = f": {section.remark}" if section.remark else ""
-    say(f"\n{section.title} at {section.offset:#x}, {section.length} bytes{remark}")
+    say("")
+    say(f"{section.title} at {section.offset:#x}, {section.length} bytes{remark}")
     if section.rows:
         rows = [(f"{r.offset:#x}", r.size, r.name, r.value, r.note) for r in section.rows]
         print_table(_COLUMNS, rows, right=_RIGHT)

@@ -1,4 +1,4 @@
-"""Prints messages as text, hex, JSON or raw bytes."""
+"""Prints messages as lines of text, hex or JSON, or as raw bytes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="FORM",
-        help="text and hex: a line a message; json: an object a line; raw: the bytes alone.",
+        help="text and hex: a line a message, in text with escapes for control characters; json: an"
+        " object a line; raw: the bytes alone.",
     ),
 ]
 
@@ -111,7 +112,7 @@ class MessageWriter:
 
     def _encoder(self, form: MessageFormat) -> Callable[[Any, bytes], bytes]:
         if form is MessageFormat.TEXT:
-            return _text_on_terminal if self._out.isatty() else _text
+            return _text
         if form is MessageFormat.HEX:
             return lambda _, data: data.hex().encode() + b"\n"
         if form is MessageFormat.RAW:
@@ -156,12 +157,4 @@ def _shown_time(row: Any) -> str:
 
 
 def _text(_: Any, data: bytes) -> bytes:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "backslashreplace").encode() + b"\n"
-    return data + b"\n"
-
-
-def _text_on_terminal(row: Any, data: bytes) -> bytes:
-    return fit(_text(row, data).decode(), lines=True).encode()
+    return fit(data.decode("utf-8", "backslashreplace"), tabs=True).encode() + b"\n"

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.catalog.extras import require
 from aerolog.tools.metrics.families import MetricKind
+from aerolog.tools.terminal.terminal_text import fit
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
@@ -36,29 +37,34 @@ class ListenError(AerologError):
 class _PrometheusCollector:
     """What prometheus-client asks for metrics."""
 
-    def __init__(self, exporter: Exporter) -> None:
+    def __init__(self, exporter: Exporter, label: Callable[[str], str]) -> None:
         self._exporter = exporter
+        self._label = label
 
     def collect(self) -> Iterable[Metric]:
-        return [_metric(one) for one in self._exporter.collect()]
+        return [_metric(one, self._label) for one in self._exporter.collect()]
 
     def describe(self) -> Iterable[Metric]:
         return []
 
 
-def registry_of(exporter: Exporter) -> CollectorRegistry:
+def registry_of(exporter: Exporter, label: Callable[[str], str] = str) -> CollectorRegistry:
     """A registry of prometheus-client with the metrics of an exporter, and nothing else.
+
+    Args:
+        exporter: of the metrics.
+        label: gives what is shown for the value of a label.
 
     Raises:
         MissingExtraError: it is not installed.
     """
     client = require("prometheus_client", "metrics for Prometheus")
     registry: CollectorRegistry = client.CollectorRegistry(auto_describe=False)
-    registry.register(_PrometheusCollector(exporter))
+    registry.register(_PrometheusCollector(exporter, label))
     return registry
 
 
-def _metric(collected: Collected) -> Metric:
+def _metric(collected: Collected, label: Callable[[str], str]) -> Metric:
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
     family = collected.family
@@ -68,13 +74,13 @@ def _metric(collected: Collected) -> Metric:
         else GaugeMetricFamily(family.name, family.help, labels=family.labels)
     )
     for labels, value in sorted(collected.values.items()):
-        metric.add_metric(labels, value)
+        metric.add_metric([label(one) for one in labels], value)
     return metric
 
 
 def text(exporter: Exporter) -> str:
-    """All metrics as they are now, in Prometheus' text format."""
-    registry = registry_of(exporter)
+    """All metrics as they are now, in Prometheus' text format, with labels fit to be printed."""
+    registry = registry_of(exporter, fit)
     from prometheus_client import generate_latest
 
     return generate_latest(registry).decode()

@@ -145,9 +145,9 @@ def serve_metrics(
     with Exporter(watched) as exporter:
         if once:
             from aerolog.tools.metrics.prometheus import text
-            from aerolog.tools.terminal.terminal_text import write_exact
+            from aerolog.tools.terminal.terminal_text import write_fit
 
-            write_exact(text(exporter))
+            write_fit(text(exporter).splitlines())
             return
         _serve(exporter, address, target, every_s)
 

@@ -193,8 +193,8 @@ class _Bar:
 
 
 def _say_plan(job: "Job", plan: "Plan", unfinished: "list[str] | tuple[str, ...]") -> None:
-    from aerolog.catalog.locations import without_secrets
     from aerolog.tools.terminal import console
+    from aerolog.transport.secrets import without_secrets
 
     moved = [one for one in plan.recordings if one.length or one.remark]
     if moved:
@@ -228,7 +228,7 @@ def _say_plan(job: "Job", plan: "Plan", unfinished: "list[str] | tuple[str, ...]
 def _plan_json(
     job: "Job", plan: "Plan", unfinished: "list[str] | tuple[str, ...]"
 ) -> dict[str, Any]:
-    from aerolog.catalog.locations import without_secrets
+    from aerolog.transport.secrets import without_secrets
 
     return {
         "job": job.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.stat.reference_conventions import date_and_time, file_path, time_of_day
+from aerolog.tools.terminal.terminal_text import fit_error
 from aerolog.transport.memory.error_text import format_time
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def stat(view: DriverView, snapshot: CountersSnapshot, filters: Filters) -> Iter
 
 
 def errors(observed: Iterable[ObservedError]) -> Iterator[str]:
-    """Records of ErrorStat, behind its first line; also the form in which they are saved."""
+    """Records of ErrorStat, behind its first line."""
     count = 0
     for seen in observed:
         count += 1
@@ -62,7 +63,7 @@ def errors(observed: Iterable[ObservedError]) -> Iterator[str]:
             f"{seen.count} observations from {format_time(seen.first_ms)} to "
             f"{format_time(seen.last_ms)} for:"
         )
-        yield seen.text
+        yield from fit_error(seen.text).split("\n")
     yield ""
     yield f"{count} distinct errors observed."
 

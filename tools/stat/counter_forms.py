@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aerolog.tools.stat.counter_filters import NAMES, Filters
 from aerolog.tools.stat.watched_driver import WatchedDriver
 from aerolog.tools.terminal.schedule import StyledLine, write_lines
-from aerolog.tools.terminal.terminal_text import fit_json, write_exact
+from aerolog.tools.terminal.terminal_text import fit_json, write_fit
 from aerolog.tools.views import cluster_counters, counter_keys
 from aerolog.tools.views.cluster_counters import VALUE_NAMES, value_name
 from aerolog.tools.views.counter_rates import Rates
@@ -169,7 +169,7 @@ def classic(
     from aerolog.tools.terminal.console import say
 
     if _HELP & set(arguments):
-        say(lines.STAT_USAGE)
+        write_fit(lines.STAT_USAGE.splitlines())
         return
     watch, delay_s = True, 1
     patterns = {name: pattern for name, pattern in options.items() if pattern is not None}
@@ -196,7 +196,7 @@ def classic(
         if watch:
             sys.stdout.write(lines.CLEAR_SCREEN)
         found = lines.stat(view, view.counters(), filters)
-        write_exact("".join(f"{line}\n" for line in found))
+        write_fit(found)
         sys.stdout.flush()
         if not watch:
             return

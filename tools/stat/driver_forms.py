@@ -9,7 +9,7 @@ from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.reference_conventions import ILLEGAL_STATE, open_view, uncaught
 from aerolog.tools.terminal.confirmation import Plan, ask, check_can_ask, show_dry_run
 from aerolog.tools.terminal.console import print_fields, print_json, print_result, remark, say
-from aerolog.tools.terminal.terminal_text import write_exact
+from aerolog.tools.terminal.terminal_text import write_fit
 from aerolog.tools.views import counter_keys
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import Trouble, ViewError
@@ -153,7 +153,7 @@ def _request(aeron_dir: str, token: str) -> None:
 def classic(aeron_dir: str | None, words: Sequence[str]) -> None:
     """DriverTool: only the first word counts."""
     if _HELP & set(words):
-        say(lines.DRIVER_USAGE)
+        write_fit(lines.DRIVER_USAGE.splitlines())
         return
     view = open_view(aeron_dir, missing=_MISSING)
     if words and words[0] == "pid":
@@ -166,5 +166,4 @@ def classic(aeron_dir: str | None, words: Sequence[str]) -> None:
         except OSError as error:
             uncaught(ILLEGAL_STATE, str(error))
     else:
-        for line in lines.driver(view, aeron_dir, view.clock.now_epoch_ms()):
-            write_exact(f"{line}\n")
+        write_fit(lines.driver(view, aeron_dir, view.clock.now_epoch_ms()))

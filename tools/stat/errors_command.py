@@ -64,7 +64,7 @@ def errors(
     if offset is not None and file is None:
         raise typer.BadParameter("--offset is a place in a file: name it with --file")
     from aerolog.tools.stat import error_forms as forms
-    from aerolog.tools.terminal.terminal_text import write_exact
+    from aerolog.tools.terminal.terminal_text import write_fit
     from aerolog.transport.config.times import parse_time_ns
 
     since_ms = 0 if since is None else parse_time_ns("--since", since) // NS_PER_MS
@@ -75,7 +75,7 @@ def errors(
                 "reference prints them there is aerolog archive-tool --classic DIR errors"
             )
         for line in forms.classic(look.aeron_dir, file, offset):
-            write_exact(f"{line}\n")
+            write_fit([line])  # each before the next is read, which may fail
         return
     source = forms.source_of(look.aeron_dir, archive_dir, file, offset)
     forms.show(source, look.schedule(), since_ms=since_ms, as_json=look.as_json)

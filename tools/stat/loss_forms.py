@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,9 @@ import typer
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.reference_conventions import ILLEGAL_STATE, file_path, uncaught
+from aerolog.tools.terminal.console import write_error_text
 from aerolog.tools.terminal.schedule import StyledLine
-from aerolog.tools.terminal.terminal_text import write_exact
+from aerolog.tools.terminal.terminal_text import write_fit
 from aerolog.tools.views.driver_view import read_losses
 from aerolog.tools.views.errors import Trouble, ViewError
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
@@ -80,10 +80,10 @@ def classic(aeron_dir: str | None) -> None:
         entries = read_losses(path.rpartition("/")[0] or ".")
     except ViewError as error:
         if error.trouble is Trouble.MISSING:
-            write_exact(f"Loss report does not exist: {path}", sys.stderr)
+            write_error_text(f"Loss report does not exist: {path}")
             raise typer.Exit(EXIT_FAILED) from None
         if error.length == 0:
             entries = []
         else:
             uncaught(ILLEGAL_STATE, f"{error.path}: {error.reason}")
-    write_exact("".join(f"{line}\n" for line in lines.losses(entries)))
+    write_fit(lines.losses(entries))

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
-from aerolog.tools.terminal.terminal_text import write_exact
+from aerolog.tools.terminal.terminal_text import write_fit
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import Trouble, ViewError
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
@@ -43,7 +43,7 @@ def uncaught(java_class: str, message: str) -> NoReturn:
     import typer  # here, for what goes well should not wait for it
 
     sys.stdout.flush()
-    write_exact(f'Exception in thread "main" {java_class}: {message}\n', sys.stderr)
+    write_fit([f'Exception in thread "main" {java_class}: {message}'], sys.stderr)
     raise typer.Exit(EXIT_FAILED)
 
 

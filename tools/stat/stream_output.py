@@ -8,7 +8,7 @@ from aerolog.tools.stat import classic_stream_lines
 from aerolog.tools.stat.reference_conventions import file_path, open_view
 from aerolog.tools.stat.stream_forms import Backlogs, Streams
 from aerolog.tools.stat.watched_driver import WatchedDriver
-from aerolog.tools.terminal.terminal_text import write_exact
+from aerolog.tools.terminal.terminal_text import write_fit
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import Trouble, ViewError
 
@@ -52,11 +52,11 @@ def show_backlogs(
 
 def classic(aeron_dir: str | None, lines: Callable[[CountersSnapshot], Iterator[str]]) -> None:
     """Prints what StreamStat or BacklogStat prints."""
-    write_exact(classic_stream_lines.first_line(file_path(aeron_dir)) + "\n")
+    write_fit([classic_stream_lines.first_line(file_path(aeron_dir))])
     try:
         view = DriverView.open(aeron_dir)
     except ViewError as error:
         if error.trouble is Trouble.STARTING:
             return  # the reference does not ask whether the driver has finished starting
         view = open_view(aeron_dir)
-    write_exact("".join(f"{line}\n" for line in lines(view.counters())))
+    write_fit(lines(view.counters()))

@@ -12,6 +12,7 @@ from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.tools.terminal.console import print_json, say
 from aerolog.tools.terminal.terminal_text import fit
 from aerolog.transport.errors import AerologError
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +102,7 @@ def ask(plan: Plan, *, yes: bool) -> None:
         typer.Exit: with 1, the answer was no.
     """
     if not yes:
-        confirm("".join(f"{line}\n" for line in plan.lines()))
+        confirm("".join(f"{fit(line, tabs=True)}\n" for line in plan.lines()))
 
 
 def confirm(shown: str = "", *, source: TextIO | None = None, err: TextIO | None = None) -> None:
@@ -115,7 +116,7 @@ def confirm(shown: str = "", *, source: TextIO | None = None, err: TextIO | None
     Raises:
         typer.Exit: with 1, the answer was no.
     """
-    (err or sys.stderr).write(fit(shown, lines=True))
+    (err or sys.stderr).write(fit(without_secrets(shown), lines=True))
     if not is_confirmed(source=source, err=err):
         decline(err)
 

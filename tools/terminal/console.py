@@ -1,6 +1,7 @@
 """What commands print: tables and JSON to stdout, progress and remarks to stderr.
 
-Whatever is printed is fit for a terminal, see ``terminal_text``.
+Whatever is printed is fit for a line, see ``terminal_text``, and has no secrets in it, see
+``aerolog.transport.secrets``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from aerolog.tools.terminal.terminal_text import fit, fit_json
+from aerolog.transport.secrets import without_secrets, without_secrets_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,14 +37,15 @@ def print_json(value: Any) -> None:
     """One JSON document, indented for people, sorted as given."""
     import json
 
-    sys.stdout.write(fit_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
+    shown = json.dumps(without_secrets_in(value), indent=2, ensure_ascii=False)
+    sys.stdout.write(fit_json(shown) + "\n")
 
 
 def print_json_line(value: Any) -> None:
     """One JSON document on a line of its own, flushed so that a reader of a pipe sees it."""
     import json
 
-    sys.stdout.write(fit_json(json.dumps(value, ensure_ascii=False)) + "\n")
+    sys.stdout.write(fit_json(json.dumps(without_secrets_in(value), ensure_ascii=False)) + "\n")
     sys.stdout.flush()
 
 
@@ -68,7 +71,7 @@ def print_table(
 
 
 def _cell(value: Any) -> str:
-    return "" if value is None else fit(str(value), lines=True)
+    return "" if value is None else fit(without_secrets(str(value)))
 
 
 def _lines(rows: list[list[str]], right: list[bool]) -> list[str] | None:
@@ -106,7 +109,7 @@ def print_fields(values: Mapping[str, Any]) -> None:
 
 def say(text: str) -> None:
     """A line to stdout."""
-    sys.stdout.write(fit(text, lines=True) + "\n")
+    sys.stdout.write(fit(without_secrets(text), tabs=True) + "\n")
     sys.stdout.flush()
 
 
@@ -119,8 +122,15 @@ def print_result(row: Any, text: str, *, as_json: bool) -> None:
 
 
 def remark(text: str) -> None:
-    """A line to stderr."""
-    sys.stderr.write(fit(text, lines=True) + "\n")
+    """A line to stderr; further lines, as of another program's message, are indented."""
+    lines = without_secrets(text).rstrip("\n").replace("\n", "\n  ")
+    sys.stderr.write(fit(lines, lines=True) + "\n")
+    sys.stderr.flush()
+
+
+def write_error_text(text: str) -> None:
+    """Lines to stderr as they are laid out, such as a usage error or the trace of an exception."""
+    sys.stderr.write(fit(without_secrets(text), lines=True))
     sys.stderr.flush()
 
 
@@ -156,7 +166,7 @@ def progress(
         bars.TimeRemainingColumn() if total or total_follows else bars.TimeElapsedColumn(),
     ]
     with bars.Progress(*shown, console=Console(stderr=True), transient=True) as bar:
-        yield _BarProgress(bar, bar.add_task(description, total=total))
+        yield _BarProgress(bar, bar.add_task(fit(without_secrets(description)), total=total))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from aerolog.tools.terminal.terminal_text import fit
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.secrets import without_secrets
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _has_styles() -> bool:
 
 def _shown(line: str, columns: int | None = None, *, styled: bool) -> str:
     """A line fit for a terminal, cut to a number of columns, with its style."""
-    text = fit(line)[:columns]
+    text = fit(without_secrets(line))[:columns]
     if not styled or not isinstance(line, StyledLine):
         return text
     return f"\x1b[{line.style}m{text[: line.length]}{_PLAIN}{text[line.length :]}"

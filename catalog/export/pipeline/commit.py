@@ -33,7 +33,8 @@ from aerolog.catalog.index.job_runs import (
     known_recordings,
     load_marks,
 )
-from aerolog.catalog.locations import local_folder, without_secrets
+from aerolog.catalog.locations import local_folder
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -50,8 +50,9 @@ from aerolog.catalog.index.job_runs import (
 from aerolog.catalog.index.recording_catalog import RecordingCatalog, check_archive_dir
 from aerolog.catalog.index.search import check_ids, search
 from aerolog.catalog.index.search_text import parse_search
-from aerolog.catalog.locations import local_folder, open_place, without_secrets
+from aerolog.catalog.locations import local_folder, open_place
 from aerolog.transport.errors import AerologError, ArchiveError
+from aerolog.transport.secrets import without_secrets
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:

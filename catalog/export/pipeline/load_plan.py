@@ -11,9 +11,10 @@ from aerolog.catalog.export.pipeline.errors import PipelineError
 from aerolog.catalog.export.pipeline.units import Slice, Unit
 from aerolog.catalog.export.sources import FolderRecording
 from aerolog.catalog.index.models import READABLE, State
-from aerolog.catalog.locations import OpenPlaces, local_folder, open_place, without_secrets
+from aerolog.catalog.locations import OpenPlaces, local_folder, open_place
 from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.errors import AerologError
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

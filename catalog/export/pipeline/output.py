@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from aerolog.catalog.export.errors import ManifestError, TargetUnreachableError
 from aerolog.catalog.export.pipeline.errors import TargetError
 from aerolog.catalog.export.store import open_store
-from aerolog.catalog.locations import without_secrets
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,9 +28,10 @@ from aerolog.catalog.export.pipeline.columns import (
 )
 from aerolog.catalog.export.sources import FolderRecording
 from aerolog.catalog.extras import require
-from aerolog.catalog.locations import open_place, without_secrets
+from aerolog.catalog.locations import open_place
 from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.errors import AerologError
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

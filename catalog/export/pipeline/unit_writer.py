@@ -15,7 +15,7 @@ from aerolog.catalog.export.pipeline import columns as c
 from aerolog.catalog.export.pipeline.output import STAGING, open_output
 from aerolog.catalog.export.pipeline.units import Unit, UnitResult
 from aerolog.catalog.extras import require
-from aerolog.catalog.locations import without_secrets
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

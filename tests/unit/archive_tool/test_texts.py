@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _I64 = st.integers(-(2**63), 2**63 - 1)
-_TEXT = st.text(st.characters(min_codepoint=0, max_codepoint=127), max_size=40)
+_TEXT = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), max_size=40)
 BOUNDED = settings(
     max_examples=60,
     deadline=None,
@@ -71,7 +71,7 @@ def test_the_native_writer_stops_where_something_is_out_of_the_ordinary() -> Non
     long_string = bytearray(sound)
     struct.pack_into("<i", long_string, 112, len(sound))
     strange = [entry("a", "b", 1, state=2), entry("a", "b", 1, state=9), bytes(long_string)]
-    strange.append(sound.replace(b"ipc", b"\xff\xff\xff"))
+    strange += [sound.replace(b"ipc", odd * 3) for odd in (b"\xff", b"\n", b"\x1f", b"\x7f")]
     for other in strange:
         data = sound + other
         got = message_text.descriptor_writer("\n").write(

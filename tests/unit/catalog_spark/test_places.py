@@ -24,7 +24,6 @@ from aerolog.catalog.locations import (
     local_folder,
     open_place,
     recordings_of,
-    without_secrets,
 )
 from aerolog.catalog.object_store import ObjectFiles, Objects
 from aerolog.catalog.spark.filters import RowBounds
@@ -37,6 +36,7 @@ from aerolog.transport.errors import (
     ConfigurationError,
     RecordingDamagedError,
 )
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from aerolog.archive.format.archive_folder import Recording

@@ -36,6 +36,17 @@ from aerolog.transport.secrets import without_secrets
         ("secret_access_key=hush, region=r", "secret_access_key=***, region=r"),
         ("term-length=64k|key=value", "term-length=64k|key=***"),
         ("the password: is missing", "the password: is missing"),
+        ("password='hu sh', retries=3", "password=***, retries=3"),
+        ("{'password': 'hu sh', 'user': 'me'}", "{'password': '***', 'user': 'me'}"),
+        ("(sqlite: password=hu,sh)", "(sqlite: password=***)"),
+        ("s3://bucket/my folder?secret_key=hush", "s3://bucket/my folder?secret_key=***"),
+        ("postgresql://me:it's hush@host/db is down", "postgresql://host/db is down"),
+        ("at http://host:80, and x@y", "at http://host:80, and x@y"),
+        ("spark.hadoop.fs.s3a.secret.key=hu/sh+=", "spark.hadoop.fs.s3a.secret.key=***"),
+        ("s3://b/p?kms_key_id=hush", "s3://b/p"),
+        ("/here/s3:/AKIA:hu/sh@b/p: no such file", "/here/s3:/b/p: no such file"),
+        ("sqlite:////here/a@b.db", "sqlite:////here/a@b.db"),
+        ("nfs:/home/me@here/x:y", "nfs:/home/me@here/x:y"),
     ],
 )  # fmt: skip
 def test_of_a_text(text: str, shown: str) -> None:

@@ -63,8 +63,9 @@ def test_text_and_hex_are_lines_and_raw_is_bare(form: MessageFormat, expected: b
     assert printed(form, Row("a\u00e4".encode()), Row(b"")) == expected
 
 
-def test_text_that_is_none_is_escaped() -> None:
-    assert printed(MessageFormat.TEXT, Row(b"a\xff\x00b")) == b"a\\xff\x00b\n"
+def test_text_that_is_none_or_steers_is_escaped() -> None:
+    row = Row(b"a\xff\x00\tb\r\n\x1b[2J")
+    assert printed(MessageFormat.TEXT, row) == b"a\\xff\\x00\tb\\r\\n\\x1b[2J\n"
 
 
 @given(st.binary(max_size=50))
