@@ -108,7 +108,10 @@ class SparkExecutor:
         """
         if self._session is not None:
             return
-        check_master(self._job.master)
+        try:
+            check_master(self._job.master)
+        except SparkRunError as error:
+            raise SparkRunError(self._job.as_written(str(error))) from error
         sql = require("pyspark.sql", "pipelines")
         # Workers take another Python from the path unless they are told.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -123,7 +126,10 @@ class SparkExecutor:
                 self._session = builder.getOrCreate()
             except Exception as error:
                 raise SparkRunError(
-                    f"Spark did not start at {self._job.master}: {_first_line(error)};"
+                    self._job.as_written(
+                        f"Spark did not start at {self._job.master}: {_first_line(error)}"
+                    )
+                    + ";"
                     f" its log is {self._log}"
                 ) from error
         self._session.sparkContext.setLogLevel("ERROR")

@@ -28,6 +28,7 @@ from aerolog.catalog.index.errors import (
 )
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import has_inodes
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +150,8 @@ def checked(url: URL) -> URL:
     """A URL whose parts are text.
 
     Raises:
-        CatalogUrlError: one is not: the name of a file may have any bytes.
+        CatalogUrlError: one is not: the name of a file may have any bytes. Or a part of a password
+            stands where the host belongs.
     """
     try:
         url.render_as_string()
@@ -158,6 +160,11 @@ def checked(url: URL) -> URL:
             f"a catalog cannot be in {url.database!r}: the name is not UTF-8; name another with"
             " --catalog"
         ) from error
+    if "@" in (url.host or ""):
+        raise CatalogUrlError(
+            "the URL of the catalog has a second at sign before its host; write one in a password"
+            " as %40"
+        )
     if "\0" in (url.database or ""):
         raise CatalogUrlError(
             f"a catalog cannot be in {url.database!r}: no name of a file has a zero byte"
@@ -166,10 +173,10 @@ def checked(url: URL) -> URL:
 
 
 def named(url: URL) -> str:
-    """The name of a database in errors: its file, or its URL without the password."""
+    """The name of a database in errors: its file, or its URL without secrets."""
     if url.get_backend_name() == "sqlite":
         return f"catalog {url.database or 'in memory'}"
-    return f"catalog {url.render_as_string(hide_password=True)}"
+    return f"catalog {without_secrets(url.render_as_string(hide_password=True))}"
 
 
 def translate_errors(engine: Engine) -> None:

@@ -16,6 +16,7 @@ from aerolog.catalog.index.errors import CatalogUnreachableError, CatalogUrlErro
 from aerolog.catalog.index.migration import check_is_catalog, prepare
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.resource import Resource
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,7 @@ class RecordingCatalog(Resource):
     def __init__(self, engine: Engine, clock: Clock | None = None) -> None:
         self.engine = engine
         self.clock = clock or SystemClock()
-        self.url = engine.url.render_as_string(hide_password=True)
+        self.url = without_secrets(engine.url.render_as_string(hide_password=True))
 
     @classmethod
     def open(

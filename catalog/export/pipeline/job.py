@@ -124,6 +124,7 @@ class Job:
         master: URL of the Spark master.
         spark_conf: configuration of the Spark session.
         time_source: of rows' times, see `TimeSource`.
+        variables: the values of the environment's variables that the file names.
     """
 
     path: str
@@ -139,6 +140,11 @@ class Job:
     master: str = "local[*]"
     spark_conf: Mapping[str, str] = field(default_factory=dict)
     time_source: TimeSource = FROM_INDEX
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def as_written(self, text: str) -> str:
+        """A text with ``${NAME}`` in place of the values of variables, which may be secrets."""
+        return _as_written(text, self.variables)
 
 
 def load_job(
@@ -174,7 +180,8 @@ def load_job(
 
 def parse_job(document: dict[str, Any], path: str) -> Job:
     """A job from a parsed document; errors as ``load_job`` has."""
-    top = _Table(path, "", document)
+    variables: dict[str, str] = {}
+    top = _Table(path, "", document, variables)
     home = Path(os.path.realpath(path)).parent
     catalog = top.text("catalog")
     archive_dir = top.text("archive-dir")
@@ -189,6 +196,7 @@ def parse_job(document: dict[str, Any], path: str) -> Job:
         archive_dir=None if archive_dir is None else _beside(archive_dir, home),
         sync=top.flag("sync", True),
         time_source=_time_source(top),
+        variables=variables,
         conditions=_conditions(top.table("recordings").rest()),
         decoder=decode.text("decoder", "raw") or "raw",
         decoder_options=_decoder_options(decode, home),
@@ -305,17 +313,29 @@ def _sqlite_beside(url: str, home: Path) -> str:
     return f"{scheme}{_beside(url.removeprefix(scheme), home)}"
 
 
+def _as_written(text: str, variables: Mapping[str, str]) -> str:
+    # The longest first: one value may be a part of another.
+    for name, value in sorted(variables.items(), key=lambda one: -len(one[1])):
+        for shown in {value, repr(value)[1:-1]} - {""}:
+            text = text.replace(shown, f"${{{name}}}")
+    return text
+
+
 class _Table:
     """A table of the document. Keys are taken one by one, so that unknown keys are left over."""
 
-    def __init__(self, path: str, prefix: str, values: Mapping[str, Any]) -> None:
+    def __init__(
+        self, path: str, prefix: str, values: Mapping[str, Any], variables: dict[str, str]
+    ) -> None:
         self._path = path
         self._prefix = prefix
+        self._variables = variables
         self._values = {key: self._filled(key, value) for key, value in values.items()}
         self._known: list[str] = []
 
     def error(self, key: str, problem: str) -> JobFileError:
-        return JobFileError(self._path, self._prefix + key, problem)
+        shown = _as_written(problem, self._variables)
+        return JobFileError(self._path, self._prefix + key, shown)
 
     def _filled(self, key: str, value: Any) -> Any:
         """The value with variables of the environment in place of their names."""
@@ -328,6 +348,7 @@ class _Table:
             found = os.environ.get(match[1])
             if found is None:
                 raise self.error(key, f"the environment has no variable {match[1]}; set it")
+            self._variables[match[1]] = found
             return found
 
         return _VARIABLE.sub(variable, value)
@@ -390,7 +411,7 @@ class _Table:
 
     def table(self, key: str) -> _Table:
         values = self._take(key, dict, "a table")
-        return _Table(self._path, f"{self._prefix}{key}.", values or {})
+        return _Table(self._path, f"{self._prefix}{key}.", values or {}, self._variables)
 
     def tables(self, key: str) -> list[_Table]:
         values = self._take(key, list, f"a list of tables ([[{key}]])") or []
@@ -398,7 +419,7 @@ class _Table:
             if not isinstance(value, dict):
                 raise self.error(key, f"{value!r} is not a table ([[{key}]])")
         return [
-            _Table(self._path, f"{self._prefix}{key}[{index}].", value)
+            _Table(self._path, f"{self._prefix}{key}[{index}].", value, self._variables)
             for index, value in enumerate(values)
         ]
 

@@ -252,7 +252,7 @@ def check_decoder(job: Job) -> Decoder:
     try:
         return make_decoder(job.decoder, job.decoder_options)
     except DecoderError as error:
-        raise JobFileError(job.path, "decode", str(error)) from error
+        raise JobFileError(job.path, "decode", job.as_written(str(error))) from error
 
 
 class _Run:
@@ -287,7 +287,8 @@ class _Run:
             raise  # The catalog itself fails, so that nothing can be noted in it.
         except BaseException as error:
             if not self._committing:
-                fail_run(self._catalog, self._run_id, str(error) or type(error).__name__)
+                reason = self._job.as_written(str(error)) or type(error).__name__
+                fail_run(self._catalog, self._run_id, reason)
             raise
 
     def load(self, *, restart: bool) -> RunReport:
@@ -445,7 +446,7 @@ def known_decoder(job: Job, plan: Plan, latest: Manifest | None) -> Decoder:
     try:
         return sampled_decoder(decoder, _sample(plan, job.output.skip_damage))
     except DecoderError as error:
-        raise JobFileError(job.path, "decode", str(error)) from error
+        raise JobFileError(job.path, "decode", job.as_written(str(error))) from error
 
 
 def check_schema(job: Job, decoder: Decoder, rows: pa.Schema, latest: Manifest | None) -> None:
@@ -487,7 +488,7 @@ def _planned(job: Job, catalog: RecordingCatalog, commits: Commits) -> Plan:
         check_ids(catalog, wanted, "the catalog")
         found = search(catalog, wanted)
     except (SearchError, ArchiveError) as error:
-        raise JobFileError(job.path, "recordings", str(error)) from error
+        raise JobFileError(job.path, "recordings", job.as_written(str(error))) from error
     return make_plan(
         found,
         commits.loaded(known_recordings(catalog)),

@@ -156,3 +156,26 @@ def test_rows_have_their_times_from_what_the_file_says(tmp_path: Path) -> None:
     assert str(job.time_source) == "16"
     with pytest.raises(JobFileError, match=r"time-source.*'clock' is no source of times"):
         load_job(written(tmp_path, f'time-source = "clock"\n{LEAST}'))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'time-source = "${SECRET_OF_TEST}"',
+        'catalog = 3\nname = "${SECRET_OF_TEST} x"',
+        '[output]\nto = "out"\ncompression = "${SECRET_OF_TEST}"',
+        '[output]\nto = "out"\nunit-bytes = "${SECRET_OF_TEST}"',
+        '[[rules]]\nname = "-${SECRET_OF_TEST}-!"\nexpression = "true"',
+        'recordings = "${SECRET_OF_TEST}"',
+    ],
+)
+def test_a_refused_value_of_a_variable_is_shown_by_its_name(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_OF_TEST", "hush'\\hush")
+    names = "" if "name =" in text.partition("[")[0] else 'name = "orders"\n'
+    with pytest.raises(JobFileError) as caught:
+        load_job(written(tmp_path, f'{names}archive-dir = "archive"\n{text}\n'))
+    assert "hush" not in str(caught.value)
+    if "catalog" not in text:
+        assert "${SECRET_OF_TEST}" in str(caught.value)
