@@ -27,7 +27,7 @@ from aerolog.catalog.export.pipeline.unit_reader import load
 from aerolog.catalog.export.pipeline.unit_writer import write
 from aerolog.catalog.export.pipeline.units import UnitResult
 from aerolog.catalog.extras import require
-from aerolog.catalog.locations import without_secrets
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

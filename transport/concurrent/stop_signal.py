@@ -15,6 +15,8 @@ import threading
 import traceback as tracebacks
 from typing import TYPE_CHECKING, Any, Self
 
+from aerolog.transport.secrets import without_secrets
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType, TracebackType
@@ -110,9 +112,9 @@ class ServiceStop(StopSignal):
 def say_failure(error: BaseException, exit_code: int) -> int:
     """Write why a service could not start or go on to stderr; return the exit code."""
     if os.environ.get("AEROLOG_TRACEBACK"):
-        tracebacks.print_exception(error)
+        sys.stderr.write(without_secrets("".join(tracebacks.format_exception(error))))
     text = str(error)
     if not isinstance(error, Exception) or not text:
         text = f"{type(error).__name__}: {text}".removesuffix(": ")
-    sys.stderr.write(f"ERROR: {text}\n")
+    sys.stderr.write(without_secrets(f"ERROR: {text}\n"))
     return exit_code
