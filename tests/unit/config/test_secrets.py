@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from aerolog.transport.secrets import without_secrets
+from aerolog.transport.errors import AerologError
+from aerolog.transport.secrets import without_secrets, without_secrets_in
 
 
 @pytest.mark.parametrize(
@@ -72,3 +73,10 @@ def test_no_password_is_shown_whatever_stands_in_it(secret: str, scheme: str) ->
 def test_any_text_is_taken(text: str) -> None:
     once = without_secrets(text)
     assert without_secrets(once) == once
+
+
+def test_an_error_shows_none_wherever_its_text_goes() -> None:
+    error = AerologError("cannot reach s3://k:hu/hush@b/x?sas=hush")
+    assert str(error) == "cannot reach s3://b/x"
+    assert "hush" not in repr(error)
+    assert without_secrets_in({"a": ["s3://k:hush@b"], "n": 1}) == {"a": ["s3://b"], "n": 1}
