@@ -101,13 +101,14 @@ def _print(answer: "pa.RecordBatchReader", as_json: bool) -> None:
     if as_json:
         for batch in answer:
             for row in _rows(batch):
-                console.print_json_line(dict(zip(names, map(_jsonable, row), strict=True)))
+                document = dict(zip(names, map(_jsonable, row), strict=True))
+                console.print_json_line(document, exact=True)
         return
     numbers = [
         field.name for field in answer.schema if str(field.type).startswith(("int", "uint", "dou"))
     ]
     rows = ([_shown(value) for value in row] for batch in answer for row in _rows(batch))
-    console.print_table(names, rows, right=numbers)
+    console.print_table(names, rows, right=numbers, exact=True)
 
 
 def _rows(batch: "pa.RecordBatch") -> Any:

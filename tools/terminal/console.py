@@ -41,19 +41,36 @@ def print_json(value: Any) -> None:
     sys.stdout.write(fit_json(shown) + "\n")
 
 
-def print_json_line(value: Any) -> None:
-    """One JSON document on a line of its own, flushed so that a reader of a pipe sees it."""
+def print_json_line(value: Any, *, exact: bool = False) -> None:
+    """One JSON document on a line of its own, flushed so that a reader of a pipe sees it.
+
+    Args:
+        value: the document.
+        exact: whether it is the user's own data, in which nothing is hidden.
+    """
     import json
 
-    sys.stdout.write(fit_json(json.dumps(without_secrets_in(value), ensure_ascii=False)) + "\n")
+    shown = value if exact else without_secrets_in(value)
+    sys.stdout.write(fit_json(json.dumps(shown, ensure_ascii=False)) + "\n")
     sys.stdout.flush()
 
 
 def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Iterable[str] = ()
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    right: Iterable[str] = (),
+    exact: bool = False,
 ) -> None:
-    """A table with a heading line; numbers' columns, named in ``right``, to the right."""
-    cells = [[_cell(value) for value in row] for row in rows]
+    """A table with a heading line.
+
+    Args:
+        columns: the heading.
+        rows: their cells; None is an empty one.
+        right: the columns of numbers, which stand to the right.
+        exact: whether it is the user's own data, in which nothing is hidden.
+    """
+    cells = [[_cell(value, exact=exact) for value in row] for row in rows]
     aligned = set(right)
     if not sys.stdout.isatty() or len(cells) > _ROWS_FOLDED:
         lines = _lines([list(columns), *cells], [column in aligned for column in columns])
@@ -70,8 +87,10 @@ def print_table(
     _out().print(table)
 
 
-def _cell(value: Any) -> str:
-    return "" if value is None else fit(without_secrets(str(value)))
+def _cell(value: Any, *, exact: bool = False) -> str:
+    if value is None:
+        return ""
+    return fit(str(value) if exact else without_secrets(str(value)))
 
 
 def _lines(rows: list[list[str]], right: list[bool]) -> list[str] | None:

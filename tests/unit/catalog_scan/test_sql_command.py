@@ -342,3 +342,13 @@ def test_recordings_without_times_are_told_once_and_not_all_of_them(tmp_path: Pa
     ]
     assert f"`aerolog recordings times ID --archive-dir {tmp_path} --rebuild`" in lines[0]
     assert f"`aerolog recordings times 3 --archive-dir {tmp_path} --rebuild`" in lines[2]
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_the_rows_are_exact_also_where_they_look_like_secrets(
+    archive: Path, capfd, form: list[str]
+) -> None:
+    query = "SELECT 'key=1, s3://me:you@bucket/x' AS text FROM frames LIMIT 1"
+    code, out, _ = run(capfd, query, "--archive-dir", str(archive), *form)
+    assert code == 0
+    assert "key=1, s3://me:you@bucket/x" in out
