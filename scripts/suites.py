@@ -74,6 +74,8 @@ SUITES = {
     "crash": Suite(("tests/crash",), LOCAL, 6),
     # What deletes or rewrites, against a reader of its own: nothing else is lost.
     "preservation": Suite(("tests/preservation",), LOCAL, 2, workers=2),
+    # What becomes of the others when one part fails, of ours and of the reference's.
+    "fate": Suite(("tests/fate",), LOCAL, 4, workers=2, needs=(*JDK, "maven")),
     # Spark, SQL servers and object stores, wherever their tests are.
     "spark": Suite(("tests",), "(spark or database)", 12, needs=(*JDK, "postgresql")),
     # Wheels of three Pythons and the site are processes of their own, waited for.

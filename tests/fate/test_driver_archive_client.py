@@ -1,0 +1,24 @@
+"""A driver, an archive and a client: what becomes of the others when one fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from fate_parts import SEPARATE
+from fate_scenes import play, rows_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fates import Row
+
+pytestmark = pytest.mark.interop
+
+
+@pytest.mark.parametrize("whose", ["ours", "reference"])
+@pytest.mark.parametrize("row", rows_of(SEPARATE))
+def test_each_part_serves_again_or_ends_with_a_reason(
+    row: Row, whose: str, tmp_path: Path, reference: object
+) -> None:
+    play(row, whose, SEPARATE, tmp_path)
