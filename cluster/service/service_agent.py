@@ -234,7 +234,8 @@ class ServiceAgent(LogAgent):
     def _check_partners(self) -> None:
         """Check that driver and consensus module are there, once the module has been found."""
         if self.aeron.closed:
-            raise AgentTerminated("the transport client is closed") from self.aeron.close_reason
+            reason = self.aeron.close_reason
+            raise AgentTerminated(str(reason or "the transport client is closed")) from reason
         if self._has_module and not self.is_committing:
             raise AgentTerminated("the consensus module is gone: its commit position is closed")
 
