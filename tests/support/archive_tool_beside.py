@@ -58,8 +58,13 @@ def run_ours(folder: Path | str, *args: object, stdin: str = "") -> Outcome:
 def run_theirs(runner: ToolRunner, folder: Path, *args: object, stdin: str = "") -> Outcome:
     """The reference's tool."""
     done = runner.archive_tool(folder, *args, stdin=stdin)
-    err = _FRAMES.sub("", done.err).partition("Caused by: ")[0]
+    err = without_frames(done.err)
     return Outcome(done.code, _FRAMES.sub("", done.out), err, contents(folder))
+
+
+def without_frames(err: str) -> str:
+    """What is said on standard error, without stack frames."""
+    return _FRAMES.sub("", err).partition("Caused by: ")[0]
 
 
 def contents(folder: Path) -> dict[str, bytes | str]:

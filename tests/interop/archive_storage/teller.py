@@ -39,7 +39,7 @@ GIVES_AN_ID = {
 }
 # Chosen, so that frames have the same bytes on both; never twice, since streams take time to end.
 _sessions: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(5001))
-_response_streams = itertools.count(2001)
+_response_streams: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(2001))
 MASKED |= {"subscription_id", "correlation_id"}
 
 
@@ -59,7 +59,7 @@ class Teller:
         self.server = server
         self.aeron = Aeron(server.aeron_dir)
         # A stream of its own: what earlier sessions have not read would come to a later one.
-        stream_id = next(_response_streams)
+        stream_id = next(_response_streams[server.aeron_dir])
         self.responses = self.aeron.add_subscription("aeron:ipc", stream_id)
         self.requests = self.aeron.add_exclusive_publication("aeron:ipc?term-length=64k", 10)
         self.wait(lambda: self.requests.is_connected, "the archive to listen")
@@ -289,6 +289,30 @@ class Teller:
         # The archive lets go of it a moment later.
         self.wait(lambda: not subscription.images, "the end of the replay")
         self.wait(lambda: self.counter(REPLAY_SESSIONS) == 0, "the end of all replays")
+        subscription.close()
+
+    def replayed(self, recording_id: int, position: int, length: int, stream_id: int) -> None:
+        """Write down what a replay of a stopped recording gives, or why there is none."""
+        channel = "aeron:ipc?term-length=64k"
+        subscription = self.aeron.add_subscription(channel, stream_id)
+        answer = self.ask(
+            ap.ReplayRequest,
+            recording_id=recording_id,
+            position=position,
+            length=length,
+            file_io_max_length=-1,
+            replay_stream_id=stream_id,
+            replay_channel=channel,
+        )
+        if answer.code == ap.ControlResponseCode.OK:
+            digest, count = hashlib.sha256(), 0
+            self.wait(lambda: subscription.images, "the image of the replay")
+            while subscription.images:
+                for message in subscription.poll_messages(100):
+                    digest.update(message.data)
+                    count += 1
+            self.lines.append(f"{count} messages {digest.hexdigest()[:16]}")
+            self.wait(lambda: self.counter(REPLAY_SESSIONS) == 0, "the end of all replays")
         subscription.close()
 
     def counter(self, type_id: int) -> int:
