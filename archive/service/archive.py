@@ -172,7 +172,7 @@ class Archive(Component):
 
     def _mark_header(self) -> MarkFileHeader:
         config = self.config
-        events = config[p.EVENTS_CHANNEL] if config[p.EVENTS_ENABLED] else None
+        # Channels stand there as configured, also those that are disabled, as in the reference's.
         return MarkFileHeader(
             start_timestamp=self._clock.now_epoch_ms(),
             pid=os.getpid(),
@@ -181,9 +181,9 @@ class Archive(Component):
             events_stream_id=config[p.EVENTS_STREAM_ID],
             error_buffer_length=config[p.ERROR_BUFFER_LENGTH],
             archive_id=self.archive_id,
-            control_channel=config.control_channel or "",
+            control_channel=config[p.CONTROL_CHANNEL] or "",
             local_control_channel=config[p.LOCAL_CONTROL_CHANNEL],
-            events_channel=events or "",
+            events_channel=config[p.EVENTS_CHANNEL] or "",
             aeron_directory=self._aeron_dir,
         )
 

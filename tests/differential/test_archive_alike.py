@@ -63,16 +63,22 @@ def runner(reference: object) -> Iterator[ToolRunner]:
 
 
 def said_and_left(
-    implementation: str, folder: Path, runner: ToolRunner, scenario: Callable[[Teller], None]
+    implementation: str,
+    folder: Path,
+    runner: ToolRunner,
+    scenario: Callable[[Teller], None],
+    properties: dict[str, str],
 ) -> Left:
     """Play a scenario on an archiving driver of its own, and end it."""
     shutil.rmtree(folder, ignore_errors=True)
     aeron_dir = make_shm_dir()
     run = Run(texts={str(folder): "<folder>", str(aeron_dir): "<directory>"})
-    server = start(implementation, ServerSpec("archiving-driver", aeron_dir, folder, PROPERTIES))
+    server = start(implementation, ServerSpec("archiving-driver", aeron_dir, folder, PROPERTIES | properties))
     try:
         run.pid = server.pid
         teller = Teller(server)
+        run.session_id = teller.session_id
+        run.texts[f"controlSessionId={teller.session_id}"] = "controlSessionId=SESSION"
         try:
             scenario(teller)
         finally:
@@ -101,11 +107,16 @@ def tools_say(
         yield " ".join(command), theirs
 
 
-def play(tmp_path: Path, runner: ToolRunner, scenario: Callable[[Teller], None]) -> Left:
+def play(
+    tmp_path: Path,
+    runner: ToolRunner,
+    scenario: Callable[[Teller], None],
+    properties: dict[str, str] | None = None,
+) -> Left:
     """Play a scenario on both, which must say and leave the same; what that is."""
     folder = tmp_path / "archive"
-    theirs = said_and_left("reference", folder, runner, scenario)
-    ours = said_and_left("ours", folder, runner, scenario)
+    theirs = said_and_left("reference", folder, runner, scenario, properties or {})
+    ours = said_and_left("ours", folder, runner, scenario, properties or {})
     assert_same_lines(ours.lines, theirs.lines, "answers")
     assert_alike(ours.files, theirs.files)
     for command, said in theirs.tools.items():
@@ -143,6 +154,25 @@ def test_a_written_script(tmp_path: Path, runner: ToolRunner) -> None:
     left = play(tmp_path, runner, scenario)
     assert any("signal=6" in line for line in left.lines)
     assert {"archive.catalog", "archive-mark.dat", "0-131072.rec"} <= left.files.keys()
+
+
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_settings_that_the_mark_file_has(
+    tmp_path: Path, runner: ToolRunner, enabled: str
+) -> None:
+    properties = {
+        "aeron.archive.control.channel": "aeron:udp?endpoint=localhost:0",
+        "aeron.archive.control.channel.enabled": enabled,
+        "aeron.archive.control.stream.id": "77",
+        "aeron.archive.local.control.channel": "aeron:ipc?term-length=128k",
+        "aeron.archive.recording.events.channel": "aeron:ipc?alias=events",
+        "aeron.archive.recording.events.stream.id": "88",
+        "aeron.archive.recording.events.enabled": enabled,
+        "aeron.archive.error.buffer.length": "2m",
+        "aeron.archive.id": "-5",
+        "aeron.archive.catalog.capacity": "2k",
+    }
+    play(tmp_path, runner, lambda teller: teller.recorded(100, FRAME), properties)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -56,11 +56,13 @@ class Run:
         pid: of the process.
         begun_ms: epoch time at which it was started.
         texts: further texts that are this run's own, each with what stands for it.
+        session_id: of the control session, which the archive draws; it stands in the catalog.
     """
 
     pid: int = 0
     begun_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
     texts: dict[str, str] = field(default_factory=dict)
+    session_id: int = 0
 
     def is_time(self, value: int) -> bool:
         """Whether a number is an epoch time of the run, in milliseconds."""
@@ -86,12 +88,6 @@ class Run:
                     _I64.pack_into(masked, at - 4, 1)
                 at = data.find(word, at + 1)
         return bytes(masked)
-
-    def without_pid(self, data: bytes, at: int) -> bytes:
-        """Bytes in which the process's id, where it belongs, is the number 1."""
-        if self.pid and _I64.unpack_from(data, at)[0] == self.pid:
-            return data[:at] + _I64.pack(1) + data[at + 8 :]
-        return data
 
     # -- files ------------------------------------------------------------------------------------
 
@@ -132,7 +128,8 @@ class Run:
             is_fitting = length == next_at - block_at
             yield f"fits: {is_fitting}" if raw != shown else f"length {length}, fits: {is_fitting}"
             yield data[at + 4 : block_at]
-            yield self.times(data[block_at : block_at + DESCRIPTOR_BLOCK])
+            block = self.times(data[block_at : block_at + DESCRIPTOR_BLOCK])
+            yield _without(block, 0, self.session_id)
             yield from shown
             yield data[end:next_at].rstrip(b"\0")
             at = block_at + length
@@ -142,7 +139,7 @@ class Run:
     def _mark(self, data: bytes) -> Iterator[bytes | str]:
         (block,) = struct.unpack_from("<H", data)
         at = 8 + block
-        yield self.without_pid(self.times(data[:at]), PID_AT["mark"])
+        yield _without(self.times(data[:at]), PID_AT["mark"], self.pid)
         while at + 4 <= MARK_HEADER and (size := _I32.unpack_from(data, at)[0]) >= 0:
             if not data[at:MARK_HEADER].strip(b"\0"):
                 break
@@ -165,6 +162,13 @@ class Run:
         return found
 
 
+def _without(data: bytes, at: int, number: int) -> bytes:
+    """Bytes in which a number of the run, at the place where it belongs, is 1."""
+    if number and _I64.unpack_from(data, at)[0] == number:
+        return data[:at] + _I64.pack(1) + data[at + 8 :]
+    return data
+
+
 def assert_same_lines(ours: list[str], theirs: list[str], what: str) -> None:
     """Fail with the lines that differ."""
     found = list(difflib.unified_diff(theirs, ours, "theirs", "ours", lineterm="", n=4))
@@ -185,5 +189,7 @@ def assert_alike(ours: dict[str, Parts], theirs: dict[str, Parts]) -> None:
                     f"{len(expected)}: {mine[near].hex()} where the reference has "
                     f"{expected[near].hex()}"
                 )
-            assert mine == expected, f"{name}, part {index}"
+            assert mine == expected, (
+                f"{name}, part {index}: {mine!r} where the reference has {expected!r}"
+            )
         assert len(ours[name]) == len(parts), f"{name} has other parts: {ours[name][len(parts):]}"

@@ -27,6 +27,7 @@ PAYLOAD = FRAME - 32
 TERM = 64 * 1024
 SEGMENT = 128 * 1024
 REPLAY_SESSIONS = 112
+QUIET = 1 << 40  # the first id of requests of which as many are sent as it takes
 MASKED = {"start_timestamp", "stop_timestamp", "control_session_id", "version"}
 # Ids of subscriptions, replays and sessions differ from run to run.
 GIVES_AN_ID = {
@@ -64,6 +65,7 @@ class Teller:
         self.requests = self.aeron.add_exclusive_publication("aeron:ipc?term-length=64k", 10)
         self.wait(lambda: self.requests.is_connected, "the archive to listen")
         self._ids = itertools.count(1)
+        self._quiet_ids = itertools.count(QUIET)
         self._received: list[ap.Message] = []
         self._told = 0
         self._given_ids: set[int] = set()
@@ -92,9 +94,12 @@ class Teller:
 
     # -- messages ---------------------------------------------------------------------------------
 
-    def post(self, request: type[ap.Message], **values: Any) -> int:
+    def post(
+        self, request: type[ap.Message], correlation_id: int | None = None, **values: Any
+    ) -> int:
         """Send a request; its correlation id."""
-        correlation_id = next(self._ids)
+        if correlation_id is None:
+            correlation_id = next(self._ids)
         if request in GIVES_AN_ID:
             self._given_ids.add(correlation_id)
         if "control_session_id" in {f.name for f in fields(request)}:
@@ -136,7 +141,7 @@ class Teller:
 
     def quietly(self, request: type[ap.Message], **values: Any) -> ap.ControlResponse:
         """Ask what is no part of the story; the answer is not written down."""
-        correlation_id = self.post(request, **values)
+        correlation_id = self.post(request, next(self._quiet_ids), **values)
         answer = self.answer(correlation_id)
         self._received.remove(answer)
         return answer
