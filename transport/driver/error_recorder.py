@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.counters.system_counters import SystemCounter
-from aerolog.transport.memory.error_text import format_exception
+from aerolog.transport.memory.error_text import exception_identity, format_exception
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -30,8 +30,9 @@ class ErrorRecorder:
     def record(self, error: BaseException) -> None:
         """Count an error and record it with its stack trace."""
         self._count()
-        if not self._log.record_exception(error):
-            _say(format_exception(error))
+        text = format_exception(error, is_driver=True)
+        if not self._log.record(text, exception_identity(error)):
+            _say(text)
 
     def record_event(self, text: str, identity: Hashable) -> None:
         """Count and record an event that is not an exception.

@@ -42,12 +42,12 @@ def saved_errors_path(start: str, epoch_ms: int) -> str:
     return f"{start}-{re.sub('[ :.]', '-', format_time(epoch_ms))}-error.log"
 
 
-def format_exception(error: BaseException) -> str:
+def format_exception(error: BaseException, *, is_driver: bool = False) -> str:
     """Format class, message and frames of an exception, innermost frame first, then its causes."""
     lines = []
     for link, exception in enumerate(_chain(error)):
         lead = "Caused by: " if link else ""
-        lines.append(f"{lead}{exception_line(exception)}\n")
+        lines.append(f"{lead}{exception_line(exception, is_driver=is_driver)}\n")
         for frame in reversed(traceback.extract_tb(exception.__traceback__)):
             place = frame.filename.rpartition("/")[2]
             lines.append(f"\tat {frame.name}({place}:{frame.lineno})\n")

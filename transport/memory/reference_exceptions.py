@@ -69,10 +69,14 @@ def reference_class(error: BaseException) -> str:
     return qualified_name(error)
 
 
-def exception_line(error: BaseException) -> str:
+def exception_line(error: BaseException, *, is_driver: bool = False) -> str:
     """Return an exception's class and message as the reference writes them into its error log.
 
     Exceptions of the reference have a category, by which tools filter; Java's own have none.
+
+    Args:
+        error: the exception.
+        is_driver: whether a driver logs it, which wraps what is wrong with a channel.
     """
     text = error.message if isinstance(error, ArchiveError) else str(error)
     named = _REFERENCE_TEXT.match(text)
@@ -81,7 +85,8 @@ def exception_line(error: BaseException) -> str:
     own_type = getattr(error, "reference_type", None)
     if isinstance(own_type, str):
         line = f"{own_type}: {error.reference_message}"  # type: ignore[attr-defined]
-        return f"{reference_class(error)}: {line}" if isinstance(error, ChannelUriError) else line
+        is_wrapped = is_driver and isinstance(error, ChannelUriError)
+        return f"{reference_class(error)}: {line}" if is_wrapped else line
     name = reference_class(error)
     if not isinstance(error, AerologError) or _CATEGORY.match(text) or name.startswith("java."):
         return f"{name}: {text}"

@@ -138,7 +138,7 @@ def test_the_cause_of_an_exception_belongs_to_it(log):
         (ConfigurationError("a"), "java.lang.IllegalArgumentException: a"),
         (
             ChannelUriError("a", reference_type="java.net.UnknownHostException"),
-            "io.aeron.driver.exceptions.InvalidChannelException: java.net.UnknownHostException: a",
+            "java.net.UnknownHostException: a",
         ),
         (
             ControlProtocolError(ErrorCode.INVALID_CHANNEL, "a"),
@@ -159,6 +159,12 @@ def test_the_cause_of_an_exception_belongs_to_it(log):
 )
 def test_an_error_begins_with_the_reference_s_class_and_its_category(error, text):
     assert format_exception(error) == text + "\n"
+
+
+def test_a_driver_wraps_what_is_wrong_with_a_channel():
+    error = ChannelUriError("a", reference_type="java.net.UnknownHostException")
+    text = "io.aeron.driver.exceptions.InvalidChannelException: java.net.UnknownHostException: a\n"
+    assert format_exception(error, is_driver=True) == text
 
 
 def test_a_chain_of_causes_that_is_a_ring_ends():

@@ -1,0 +1,72 @@
+"""The same steps on our node and on the reference's: all that they leave is alike."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cluster_conversation import recorded
+from cluster_talk import ECHO_NODES, answers, talk, toggle, tool, wait_for
+from left_files import Parts, Run, assert_alike, assert_same_lines
+
+from aerolog.cluster.counter_types import Toggle
+from aerolog.transport.client import Aeron
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference")]
+
+#: What is left out of a cluster's folder, and why.
+LEFT_OUT = {
+    "aerolog": "files of ours: checksums (docs/cluster/operations.md)",
+    "cluster-mark.lnk": "the folder of the mark file, where it is another",
+}
+#: Classes of authenticators: theirs, or a name of ours.
+AUTHENTICATOR = re.compile(r"io\.aeron\.security\.\w+|aerolog\.[\w.]+")
+COMMANDS = ("recording-log", "errors", "list-members")
+
+
+def left(whose: str, folder: Path) -> tuple[dict[str, Parts], list[Any], dict[str, list[str]]]:
+    """Go through the steps; files and recordings afterwards, and what tools said before."""
+    folder.mkdir()
+    run = Run(texts={str(folder): "<folder>"})
+    said: dict[str, list[str]] = {}
+    for life in range(2):
+        with ECHO_NODES[whose](folder) as node:
+            run.pid = node.process.pid
+            with talk(node) as cluster, Aeron(node.aeron_dir) as aeron:
+                for text in (b"hello", b"x" * 3000, b"count"):
+                    answers(cluster, text)
+                toggle(aeron, Toggle.SNAPSHOT)
+                answers(cluster, b"after %d" % life)
+                if life:
+                    for command in COMMANDS:
+                        said[command] = run.text(tool(node, command)).splitlines()
+            with Aeron(node.aeron_dir) as aeron:
+                toggle(aeron, Toggle.SHUTDOWN)
+            wait_for(lambda: has_ended(folder), "end of the node")
+    files = run.folder(folder / "cluster", only_ours=frozenset(LEFT_OUT))
+    return files, recorded(folder), said
+
+
+def has_ended(folder: Path) -> bool:
+    mark = (folder / "cluster" / "cluster-mark.dat").read_bytes()
+    return mark[16:24] == b"\xff" * 8
+
+
+def test_a_node_that_was_restarted(tmp_path: Path) -> None:
+    theirs, their_log, they_said = left("reference", tmp_path / "theirs")
+    ours, our_log, we_said = left("ours", tmp_path / "ours")
+    for files in (theirs, ours):
+        for parts in files.values():
+            parts[:] = [
+                AUTHENTICATOR.sub("<class>", part) if isinstance(part, str) else part
+                for part in parts
+            ]
+    assert {"cluster-mark.dat", "cluster-mark-service-0.dat", "recording.log"} <= theirs.keys()
+    assert_alike(ours, theirs)
+    assert our_log == their_log
+    for command, lines in they_said.items():
+        assert_same_lines(we_said[command], lines, command)
