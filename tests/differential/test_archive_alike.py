@@ -78,7 +78,7 @@ def said_and_left(
     run = Run(texts={str(folder): "<folder>", str(aeron_dir): "<directory>"})
     server = start(implementation, ServerSpec("archiving-driver", aeron_dir, folder, PROPERTIES | properties))
     try:
-        run.pid = server.pid
+        run.pids.add(server.pid)
         teller = Teller(server)
         run.session_id = teller.session_id
         run.texts[f"controlSessionId={teller.session_id}"] = "controlSessionId=SESSION"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Parts = list[bytes | str]
 
 MARK_HEADER = 8192
-PID_AT: Final = {"cnc.dat": 40, "mark": 32}
+MARK_PID_AT: Final = 32
 CATALOG_HEADER, ENTRY_HEADER, DESCRIPTOR_BLOCK, DESCRIPTOR_STRINGS = 32, 32, 80, 3
 _ERROR_ENTRY = struct.Struct("<iiqq")
 _I32 = struct.Struct("<i")
@@ -54,13 +54,13 @@ class Run:
     """One run of a process, of which the times and ids are known that it leaves.
 
     Attributes:
-        pid: of the process.
+        pids: of the processes.
         begun_ms: epoch time at which it was started.
         texts: further texts that are this run's own, each with what stands for it.
         session_id: of the control session, which the archive draws; it stands in the catalog.
     """
 
-    pid: int = 0
+    pids: set[int] = field(default_factory=set)
     begun_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
     texts: dict[str, str] = field(default_factory=dict)
     session_id: int = 0
@@ -76,7 +76,9 @@ class Run:
         for mask in TEXT_MASKS:
             said = re.sub(mask.found, mask.shown, said)
         said = re.sub(r"\b\d{13}\b", lambda m: "MS" if self.is_time(int(m[0])) else m[0], said)
-        return re.sub(rf"\b{self.pid}\b", "PID", said) if self.pid else said
+        for pid in self.pids:
+            said = re.sub(rf"\b{pid}\b", "PID", said)
+        return said
 
     def times(self, data: bytes) -> bytes:
         """Bytes in which each time of the run, at a multiple of four, is the number 1."""
@@ -130,7 +132,7 @@ class Run:
             yield f"fits: {is_fitting}" if raw != shown else f"length {length}, fits: {is_fitting}"
             yield data[at + 4 : block_at]
             block = self.times(data[block_at : block_at + DESCRIPTOR_BLOCK])
-            yield _without(block, 0, self.session_id)
+            yield _without(block, 0, {self.session_id})
             yield from shown
             yield data[end:next_at].rstrip(b"\0")
             at = block_at + length
@@ -140,7 +142,7 @@ class Run:
     def _mark(self, data: bytes) -> Iterator[bytes | str]:
         (block,) = struct.unpack_from("<H", data)
         at = 8 + block
-        yield _without(self.times(data[:at]), PID_AT["mark"], self.pid)
+        yield _without(self.times(data[:at]), MARK_PID_AT, self.pids)
         while at + 4 <= MARK_HEADER and (size := _I32.unpack_from(data, at)[0]) >= 0:
             if not data[at:MARK_HEADER].strip(b"\0"):
                 break
@@ -163,9 +165,9 @@ class Run:
         return found
 
 
-def _without(data: bytes, at: int, number: int) -> bytes:
+def _without(data: bytes, at: int, numbers: set[int]) -> bytes:
     """Bytes in which a number of the run, at the place where it belongs, is 1."""
-    if number and _I64.unpack_from(data, at)[0] == number:
+    if _I64.unpack_from(data, at)[0] in numbers:
         return data[:at] + _I64.pack(1) + data[at + 8 :]
     return data
 
@@ -178,7 +180,7 @@ def assert_same_lines(ours: list[str], theirs: list[str], what: str) -> None:
 
 def assert_alike(ours: dict[str, Parts], theirs: dict[str, Parts]) -> None:
     """Fail at the first part that differs, with its place."""
-    assert sorted(ours) == sorted(theirs)
+    assert sorted(ours) == sorted(theirs), f"files {sorted(ours)}, the reference has {sorted(theirs)}"
     for name, parts in theirs.items():
         for index, (mine, expected) in enumerate(zip(ours[name], parts, strict=False)):
             if isinstance(mine, bytes) and isinstance(expected, bytes) and mine != expected:
