@@ -70,6 +70,8 @@ SUITES = {
         in_order=True,
     ),
     "cluster": Suite(("tests/cluster",), LOCAL, 12, workers=2, needs=(*JDK, "maven")),
+    # The same steps on our processes and on the reference's: all that they say and leave.
+    "differential": Suite(("tests/differential",), LOCAL, 4, workers=2, needs=(*JDK, "maven")),
     "simulation": Suite(("tests/sim",), LOCAL, 8),
     "crash": Suite(("tests/crash",), LOCAL, 6),
     # What deletes or rewrites, against a reader of its own: nothing else is lost.

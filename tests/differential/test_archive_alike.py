@@ -38,7 +38,7 @@ COMMANDS = (
     ("verify", "-a"),
 )
 #: The reference's dump stops at a recording that was purged, and ours goes on (spec archive-tool 5).
-ABORTED = "Exception in thread \"main\" java.lang.IllegalArgumentException: invalid term buffer"
+ABORTED = 'Exception in thread "main" java.lang.IllegalArgumentException: invalid term buffer'
 #: The reference's archiving driver repeats its archive's errors in the error log of its driver; ours
 #: counts them there only.
 DRIVER_ERRORS = "Aeron driver error log"
@@ -76,7 +76,9 @@ def said_and_left(
     shutil.rmtree(folder, ignore_errors=True)
     aeron_dir = make_shm_dir()
     run = Run(texts={str(folder): "<folder>", str(aeron_dir): "<directory>"})
-    server = start(implementation, ServerSpec("archiving-driver", aeron_dir, folder, PROPERTIES | properties))
+    server = start(
+        implementation, ServerSpec("archiving-driver", aeron_dir, folder, PROPERTIES | properties)
+    )
     try:
         run.pids.add(server.pid)
         teller = Teller(server)
@@ -94,9 +96,7 @@ def said_and_left(
         shutil.rmtree(aeron_dir, ignore_errors=True)
 
 
-def tools_say(
-    run: Run, folder: Path, runner: ToolRunner
-) -> Iterator[tuple[str, list[str]]]:
+def tools_say(run: Run, folder: Path, runner: ToolRunner) -> Iterator[tuple[str, list[str]]]:
     """What both tools say to a folder, which must be the same."""
     for command in COMMANDS:
         ran = runner.archive_tool(folder, *command)
@@ -142,16 +142,12 @@ def test_a_written_script(tmp_path: Path, runner: ToolRunner) -> None:
         within = t.recorded(101, 2 * SEGMENT, position=TERM + FRAME)
         gone = t.recorded(102, SEGMENT)
         empty = t.recorded(103, 0)
-        t.ask(
-            ap.TruncateRecordingRequest, until=delete, recording_id=first, position=3 * SEGMENT
-        )
+        t.ask(ap.TruncateRecordingRequest, until=delete, recording_id=first, position=3 * SEGMENT)
         extended = t.start(100, position=3 * SEGMENT, extends=first)
         extended.publish(TERM)
         extended.stop()
         t.tell("extended")
-        t.ask(
-            ap.PurgeSegmentsRequest, until=delete, recording_id=first, new_start_position=SEGMENT
-        )
+        t.ask(ap.PurgeSegmentsRequest, until=delete, recording_id=first, new_start_position=SEGMENT)
         t.ask(ap.DetachSegmentsRequest, recording_id=within, new_start_position=2 * SEGMENT)
         t.ask(ap.AttachSegmentsRequest, recording_id=within)
         t.ask(ap.PurgeRecordingRequest, until=delete, recording_id=gone)
@@ -167,9 +163,7 @@ def test_a_written_script(tmp_path: Path, runner: ToolRunner) -> None:
 
 
 @pytest.mark.parametrize("enabled", ["true", "false"])
-def test_settings_that_the_mark_file_has(
-    tmp_path: Path, runner: ToolRunner, enabled: str
-) -> None:
+def test_settings_that_the_mark_file_has(tmp_path: Path, runner: ToolRunner, enabled: str) -> None:
     properties = {
         "aeron.archive.control.channel": "aeron:udp?endpoint=localhost:0",
         "aeron.archive.control.channel.enabled": enabled,

@@ -37,5 +37,11 @@ def channel_uris() -> list[dict[str, Any]]:
     return rows
 
 
+def layouts_of_the_reference() -> dict[str, Any]:
+    """Messages of the cluster, a log's metadata and the header of cnc.dat, as hexadecimal bytes."""
+    found: dict[str, Any] = _loaded("reference-layouts.json")
+    return found
+
+
 def _loaded(name: str) -> Any:
     return json.loads((_DATA / name).read_text(encoding="utf-8"))

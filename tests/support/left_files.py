@@ -180,7 +180,9 @@ def assert_same_lines(ours: list[str], theirs: list[str], what: str) -> None:
 
 def assert_alike(ours: dict[str, Parts], theirs: dict[str, Parts]) -> None:
     """Fail at the first part that differs, with its place."""
-    assert sorted(ours) == sorted(theirs), f"files {sorted(ours)}, the reference has {sorted(theirs)}"
+    assert sorted(ours) == sorted(theirs), (
+        f"files {sorted(ours)}, the reference has {sorted(theirs)}"
+    )
     for name, parts in theirs.items():
         for index, (mine, expected) in enumerate(zip(ours[name], parts, strict=False)):
             if isinstance(mine, bytes) and isinstance(expected, bytes) and mine != expected:
@@ -195,4 +197,4 @@ def assert_alike(ours: dict[str, Parts], theirs: dict[str, Parts]) -> None:
             assert mine == expected, (
                 f"{name}, part {index}: {mine!r} where the reference has {expected!r}"
             )
-        assert len(ours[name]) == len(parts), f"{name} has other parts: {ours[name][len(parts):]}"
+        assert len(ours[name]) == len(parts), f"{name} has other parts: {ours[name][len(parts) :]}"
