@@ -37,10 +37,10 @@ COMMANDS = (
     ("dump", "4096"),
     ("verify", "-a"),
 )
-#: The reference's dump stops at a recording that was purged, and ours goes on (spec archive-tool 5).
+#: The reference's dump stops at a purged recording, and ours goes on (spec archive-tool 5).
 ABORTED = 'Exception in thread "main" java.lang.IllegalArgumentException: invalid term buffer'
-#: The reference's archiving driver repeats its archive's errors in the error log of its driver; ours
-#: counts them there only.
+#: The reference's archiving driver repeats its archive's errors in the error log of its driver;
+#: ours counts them there only.
 DRIVER_ERRORS = "Aeron driver error log"
 SEEDS = range(1, 5)
 
