@@ -75,7 +75,12 @@ class Run:
             said = said.replace(own, shown)
         for mask in TEXT_MASKS:
             said = re.sub(mask.found, mask.shown, said)
-        said = re.sub(r"\b\d{13}\b", lambda m: "MS" if self.is_time(int(m[0])) else m[0], said)
+        for digits, per_ms in ((13, 1), (19, 1_000_000)):
+            said = re.sub(
+                rf"\b\d{{{digits}}}\b",
+                lambda m, per_ms=per_ms: "NOW" if self.is_time(int(m[0]) // per_ms) else m[0],
+                said,
+            )
         for pid in self.pids:
             said = re.sub(rf"\b{pid}\b", "PID", said)
         return said
