@@ -2,7 +2,7 @@
 
 A file is given as parts of bytes or text in which only what `MASKS` lists is replaced. Nothing here
 uses the product's tables of layouts, so that a fault of one of them is no fault of the comparison
-too: offsets are those of spec archive-files 3 and 13, cluster 3 and 4, and cnc-and-commands 2.
+too: offsets are those of spec archive-files 3, spec archive-files 13 and spec cluster 4.
 """
 
 from __future__ import annotations
