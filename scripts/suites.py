@@ -49,14 +49,14 @@ SUITES = {
     "unit": Suite(
         ("tests/unit", "tests/property", "tests/golden", "tests/fuzz", "tests/tidy"),
         LOCAL,
-        6,
+        7,
         workers=2,
     ),
     # Commands that are given odd words, and files that are odd or change while they are read.
-    "commands": Suite(("tests/commands",), LOCAL, 4, workers=2),
+    "commands": Suite(("tests/commands",), LOCAL, 3, workers=2),
     "interop": Suite(("tests/interop",), LOCAL, 20, workers=3, needs=(*JDK, "maven")),
     # The samples of the documentation, run against live servers, wait as interop does.
-    "samples": Suite(("tests/pages/test_samples.py",), LOCAL, 5, needs=(*JDK, "maven")),
+    "samples": Suite(("tests/pages/test_samples.py",), LOCAL, 4, needs=(*JDK, "maven")),
     # What the site's first pages show, as a reader would do it.
     "stories": Suite(
         (
@@ -69,17 +69,18 @@ SUITES = {
         workers=2,
         in_order=True,
     ),
-    "cluster": Suite(("tests/cluster",), LOCAL, 12, workers=2, needs=(*JDK, "maven")),
+    "cluster": Suite(("tests/cluster",), LOCAL, 9, workers=2, needs=(*JDK, "maven")),
     # The same steps on our processes and on the reference's: all that they say and leave.
+    # The same scripts on ours and on the reference: what they leave and what tools say is equal.
     "differential": Suite(("tests/differential",), LOCAL, 4, workers=2, needs=(*JDK, "maven")),
-    "simulation": Suite(("tests/sim",), LOCAL, 8),
-    "crash": Suite(("tests/crash",), LOCAL, 6),
+    "simulation": Suite(("tests/sim",), LOCAL, 4),
+    "crash": Suite(("tests/crash",), LOCAL, 8),
     # What deletes or rewrites, against a reader of its own: nothing else is lost.
-    "preservation": Suite(("tests/preservation",), LOCAL, 2, workers=2),
+    "preservation": Suite(("tests/preservation",), LOCAL, 3, workers=2),
     # What becomes of the others when one part fails, of ours and of the reference's.
-    "fate": Suite(("tests/fate",), LOCAL, 4, workers=2, needs=(*JDK, "maven")),
+    "fate": Suite(("tests/fate",), LOCAL, 5, workers=2, needs=(*JDK, "maven")),
     # Spark, SQL servers and object stores, wherever their tests are.
-    "spark": Suite(("tests",), "(spark or database)", 12, needs=(*JDK, "postgresql")),
+    "spark": Suite(("tests",), "(spark or database)", 8, needs=(*JDK, "postgresql")),
     # Wheels of three Pythons and the site are processes of their own, waited for.
     "docs-tools": Suite(
         ("tests/packaging", "tests/docs", "tests/typing"), LOCAL, 6, workers=2, in_order=True
