@@ -350,8 +350,16 @@ class ServiceAgent(LogAgent):
 
     def _on_join_log(self, event: JoinLog) -> None:
         """Leave a log where the next one begins: what it holds after that is never committed."""
+        image = self.log_image
+        if image is not None and event.log_position < image.position:
+            self.report(
+                ClusterError(
+                    f"JoinLog at position {event.log_position}, the service is at {image.position}"
+                )
+            )
+            return
         self._next_log = event
-        if self.log_image is None:
+        if image is None:
             self._drop_log()  # one that was to be joined before
         else:
             self.end_log_at(event.log_position)

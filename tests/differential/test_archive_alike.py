@@ -176,7 +176,8 @@ def test_settings_that_the_mark_file_has(tmp_path: Path, runner: ToolRunner, ena
         "aeron.archive.id": "-5",
         "aeron.archive.catalog.capacity": "2k",
     }
-    play(tmp_path, runner, lambda teller: teller.recorded(100, FRAME), properties)
+    left = play(tmp_path, runner, lambda teller: teller.recorded(100, FRAME), properties)
+    assert "archive-mark.dat" in left.files
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -21,4 +21,5 @@ pytestmark = pytest.mark.interop
 def test_each_part_serves_again_or_ends_with_a_reason(
     row: Row, whose: str, tmp_path: Path, reference: object
 ) -> None:
-    play(row, whose, SEPARATE, tmp_path)
+    mistakes = play(row, whose, SEPARATE, tmp_path)
+    assert not mistakes, "\n".join(mistakes)

@@ -49,7 +49,9 @@ def again(stage: Stage, row: Row) -> None:
 def short(stage: Stage, row: Row) -> None:
     part = stage.parts[row.who]
     stand_still(part)
-    time.sleep(MOMENT_S)  # the moment itself
+    until = time.monotonic() + MOMENT_S
+    while time.monotonic() < until:  # the moment itself
+        time.sleep(0.05)
     go_on(part)
 
 

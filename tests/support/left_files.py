@@ -1,8 +1,8 @@
 """What a driver, an archive or a cluster's node leaves in its folders, fit to be compared.
 
-A file is given as parts of bytes or text in which only what `TEXT_MASKS` lists is replaced. Nothing here
-uses the product's tables of layouts, so that a fault of one of them is no fault of the comparison
-too: offsets are those of spec archive-files 3, spec archive-files 13 and spec cluster 4.
+A file is given as parts of bytes or text in which only what `TEXT_MASKS` lists is replaced. Nothing
+here uses the product's tables of layouts, so that a fault of one of them is no fault of the
+comparison too: offsets are those of spec archive-files 3, spec archive-files 13 and spec cluster 4.
 """
 
 from __future__ import annotations

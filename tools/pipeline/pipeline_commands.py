@@ -127,7 +127,7 @@ def status(
     app,
     examples=(
         "pipeline forget orders --archive-dir aeron-archive",
-        "pipeline forget orders --output /lake/old --catalog postgresql+psycopg://me@db/fleet",
+        "pipeline forget orders --output /lake/old --archive-dir aeron-archive",
     ),
 )
 @grouped

@@ -53,4 +53,5 @@ cdef class AgentRunner(AgentInvoker):
     cdef duty_t _duty
     cdef void _idle(self, int work_count) noexcept nogil
     cdef int _run_native(self, bint idles_first, int work_count) noexcept nogil
+    cdef int _turn_agents(self) except -1
     cdef object __weakref__

@@ -471,7 +471,7 @@ cdef class AgentRunner(AgentInvoker):
                 _RUNNING.discard(self)
                 store_release_i32(&self._state, STOPPED)
 
-    def _turn_agents(self) -> None:
+    cdef int _turn_agents(self) except -1:
         """Run cycles, and the agents' Python between them, until the runner has to stop."""
         cdef int work_count = 0
         cdef bint idles_first = False
@@ -494,6 +494,7 @@ cdef class AgentRunner(AgentInvoker):
             idles_first = self._control_due
             if self._control_due:
                 work_count += self._control_cycle()
+        return 0
 
     def _report_idle_error(self) -> None:
         error = self.idle_strategy.take_error()

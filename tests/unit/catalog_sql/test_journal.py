@@ -93,7 +93,7 @@ def test_every_kind_of_fact_survives_a_rebuild_and_a_new_database(
     sync_folder(catalog, folder, fingerprints=True)
     note(catalog, folder)
     before = content(catalog)
-    assert {kind for kind, _ in FACTS} | {"gone"} == set(FIELDS)
+    assert {kind for kind, _ in FACTS} | {"gone", "job-gone"} == set(FIELDS)
     assert [row[-1] for row in before["tags"]] == ["BA é 漢"]
     assert len(before["names"]) == len(before["exports"]) == len(before["export_files"]) == 1
     assert len(before["lineage"]) == len(before["marks"]) == len(before["pipeline_runs"]) == 1
