@@ -1,13 +1,14 @@
 """What holds for every test: nothing that a run started or made outlives it."""
 
-import os
+import shutil
 import signal
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-SHARED_MEMORY = Path("/dev/shm")
+from shared_memory import SHARED_MEMORY, left, prefix
 
 # Run from a script in the background, a process has the interrupt signal ignored, and so has every
 # child: none of those that the tests interrupt would notice. A handler is not inherited.
@@ -39,5 +40,31 @@ def nothing_outlives_the_run() -> Iterator[None]:
     ours = ("aerolog.", "aeron-all", "/c-peer/")
     processes = [line for line in children().values() if any(part in line for part in ours)]
     assert not processes, f"processes left running: {processes}"
-    folders = [path.name for path in SHARED_MEMORY.glob(f"aerolog-test-{os.getpid()}-*")]
+    folders = left()
     assert not folders, f"directories left in {SHARED_MEMORY}: {folders}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fails the run when a temporary folder is left that it or a process of it has made."""
+    tmp_path_factory.getbasetemp()  # pytest's own folders stay where they are
+    with pytest.MonkeyPatch.context() as patch:
+        home = tempfile.mkdtemp(prefix=prefix())
+        Path(home).chmod(0o755)  # a database server runs as a user of its own
+        patch.setenv("TMPDIR", home)
+        patch.setattr(tempfile, "tempdir", None)
+        yield
+        found = sorted(path.name for path in Path(home).iterdir())
+        shutil.rmtree(home)
+    assert not found, f"folders left in TMPDIR: {found}"
+
+
+@pytest.fixture(autouse=True)
+def processes_do_as_declared(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test when a process died, ended badly or reported an error that is not declared."""
+    yield
+    processes = sys.modules.get("peer.process")
+    if processes is not None:
+        marks = request.node.iter_markers("error_log")
+        found = processes.complaints(part for mark in marks for part in mark.args)
+        assert not found, "undeclared: " + "; ".join(found)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cut_meanwhile import runs
-from live_archive import aeron_home
 from pyarrow import parquet
+from shared_memory import memory_folder
 
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.tools.command_line.exit_codes import EXIT_FAULT
@@ -79,7 +79,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if index == 0:
             write_time_index(archive, recording_id, times)
     with (
-        aeron_home() as at,
+        memory_folder() as at,
         MediaDriver(at / "aeron"),
         Aeron(at / "aeron") as aeron,
         aeron.add_subscription("aeron:ipc", 7),

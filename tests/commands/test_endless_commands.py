@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fuzzed_commands import KNOWN, said_within
-from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
+from live_archive import CHANNEL, STREAM_ID, archiving, until
+from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.service import properties as archive_properties
@@ -86,7 +87,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def live() -> Iterator[tuple[Path, list[str]]]:
     """A driver's directory, and the options that lead to its archive, which records a stream."""
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         archiving(home / "aeron", home / "archive"),
         Aeron(home / "aeron") as aeron,
         AeronArchive(aeron) as client,

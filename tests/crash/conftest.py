@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import threading
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from peer.servers import Server, ServerSpec, start_ours
+from shared_memory import memory_path
 from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
@@ -93,7 +93,7 @@ class Crashing:
 @pytest.fixture
 def aeron_dir() -> Iterator[Path]:
     """An unused Aeron directory path, removed after the test."""
-    path = Path("/dev/shm", f"aerolog-test-{os.getpid()}-crash")
+    path = memory_path("crash")
     yield path
     for folder in (path, synced_folder(path)):
         shutil.rmtree(folder, ignore_errors=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import os
 import pickle
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from golden_data import channel_uris
+from shared_memory import memory_path
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver
@@ -91,7 +90,7 @@ def test_the_builder_refuses_what_the_references_builder_refuses(row: dict[str, 
 
 @pytest.fixture(scope="module")
 def aeron() -> Iterator[Aeron]:
-    aeron_dir = Path(f"/dev/shm/aerolog-test-{os.getpid()}-uris")
+    aeron_dir = memory_path("uris")
     with (
         MediaDriver(
             dir=str(aeron_dir),

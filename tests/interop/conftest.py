@@ -10,9 +10,10 @@ from typing import Any
 import peer
 import pytest
 from peer.c_build import CRATES, outcome, version_of
-from peer.lifetimes import Start, c_reference, make_shm_dir, server_starter, stop_all
+from peer.lifetimes import Start, c_reference, server_starter, stop_all
 from peer.reference import reference_toolchain
 from peer.servers import Server
+from shared_memory import memory_path
 
 _streams = itertools.count(1001)
 # What meets: the driver or archive, and the language of the reference's client.
@@ -98,7 +99,7 @@ def stream_id() -> int:
 @pytest.fixture
 def aeron_dir() -> Iterator[Path]:
     """An unused Aeron directory path, removed after the test."""
-    path = make_shm_dir()
+    path = memory_path()
     yield path
     shutil.rmtree(path, ignore_errors=True)
 

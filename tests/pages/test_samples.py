@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from golden_data import GOLDEN_ARCHIVE
-from page_samples import ROOT, differs, fresh_aeron_dir, run_page, samples
+from page_samples import ROOT, differs, run_page, samples
+from shared_memory import memory_path
 
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
@@ -86,7 +87,7 @@ def marked(page: Path) -> ParameterSet:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", [marked(page) for page in HERE])
 def test_a_page_s_samples_do_what_it_says(page: Path, tmp_path: Path) -> None:
-    aeron_dir = fresh_aeron_dir(f"docs-{page.stem}")
+    aeron_dir = memory_path(f"docs-{page.stem}")
     environment = {
         "AERON_DIR": str(aeron_dir),
         "AERON_DRIVER_TIMEOUT": "60000",

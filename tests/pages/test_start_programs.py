@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from page_samples import ROOT, fresh_aeron_dir
+from page_samples import ROOT
+from shared_memory import memory_path
 
 from aerolog.archive.service import ArchivingMediaDriver
 
@@ -28,7 +29,7 @@ def test_every_program_is_run_here_or_by_a_page() -> None:
 
 @pytest.mark.parametrize("name", SAID)
 def test_a_program_says_what_it_should(name: str, tmp_path, monkeypatch) -> None:
-    aeron_dir = fresh_aeron_dir(f"start-{name}")
+    aeron_dir = memory_path(f"start-{name}")
     monkeypatch.setenv("AERON_DIR", str(aeron_dir))
     try:
         with ArchivingMediaDriver(aeron_dir, tmp_path / "archive"):

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from captures import drawn, read, typed, without_fonts
-from page_samples import ROOT, end_group, fresh_aeron_dir
+from page_samples import ROOT, end_group
 from prerequisites import needs_mounts
+from shared_memory import memory_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,7 +164,7 @@ def steps() -> Iterator[tuple[dict[str, str], str]]:
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The captures of one run through the page."""
     folder = tmp_path_factory.mktemp("story")
-    aeron_dir = fresh_aeron_dir("story")
+    aeron_dir = memory_path("story")
     story = Story(folder, aeron_dir)
     with ExitStack() as after:
         after.callback(shutil.rmtree, aeron_dir, ignore_errors=True)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from page_samples import ROOT, fresh_aeron_dir
+from page_samples import ROOT
+from shared_memory import memory_path
 
 from aerolog.archive.client import MergedReplay
 from aerolog.archive.retention.policy_file import parse_policies
@@ -87,7 +88,7 @@ def test_time_index(folder: Path) -> None:
     program = program.replace("2026, 11, 20, 10, 0", "2023, 11, 14, 22, 13, 20, 200_000")
     program = program.replace("2026, 11, 20, 10, 5", "2023, 11, 14, 22, 13, 20, 400_000")
     program = program.replace("            ...", "            print(message.data)")
-    aeron_dir = fresh_aeron_dir("time-index")
+    aeron_dir = memory_path("time-index")
     try:
         with ArchivingMediaDriver(aeron_dir, folder):
             said = said_by(program.replace("/dev/shm/aeron", str(aeron_dir)))

@@ -7,7 +7,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
-from live_archive import aeron_home, until
+from live_archive import until
+from shared_memory import memory_folder
 
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.protocol import (
@@ -50,7 +51,7 @@ def scripted_aeron() -> Iterator[Aeron]:
     """A client of a driver of its own, for members and the clients that they talk to."""
     properties = Properties.from_command_line([f"-D{each}" for each in SETTINGS])
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         MediaDriver(home / "driver", properties=properties),
         Aeron(home / "driver") as client,
     ):

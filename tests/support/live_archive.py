@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 import time
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.transport.config.sources import Properties
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from pathlib import Path
 
 STREAM_ID = 77
 CHANNEL = "aeron:ipc?term-length=64k"
@@ -40,16 +36,6 @@ def until(
     while not done():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(pause_s)
-
-
-@contextmanager
-def aeron_home() -> Iterator[Path]:
-    """A folder in shared memory for drivers' directories."""
-    home = Path(tempfile.mkdtemp(prefix=f"aerolog-test-{os.getpid()}-", dir="/dev/shm"))
-    try:
-        yield home
-    finally:
-        shutil.rmtree(home)
 
 
 def archiving(aeron_dir: Path, archive_dir: Path, *more: str) -> ArchivingMediaDriver:

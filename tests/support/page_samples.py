@@ -19,7 +19,6 @@ import doctest
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -164,10 +163,3 @@ def differs(sample: Sample, said: str) -> str | None:
     if doctest.OutputChecker().check_output(sample.expected, said, flags):
         return None
     return f"line {sample.line}: the page says\n{sample.expected}\nit printed\n{said}"
-
-
-def fresh_aeron_dir(name: str) -> Path:
-    """An unused Aeron directory in shared memory; remove it with ``remove``."""
-    path = Path(f"/dev/shm/aerolog-test-{os.getpid()}-{name}")
-    shutil.rmtree(path, ignore_errors=True)
-    return path

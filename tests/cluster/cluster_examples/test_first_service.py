@@ -13,9 +13,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from page_samples import ROOT, fresh_aeron_dir, samples
+from page_samples import ROOT, samples
 from peer.cluster_node import free_ports
 from peer.process import ServerProcess
+from shared_memory import memory_path
 
 PAGE = ROOT / "docs" / "cluster" / "first-service.md"
 FILE = re.compile(r"`([\w.]+)`:\n\n```(?:python|properties)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -28,7 +29,7 @@ class Reader:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.aeron_dir = fresh_aeron_dir("first-service")
+        self.aeron_dir = memory_path("first-service")
         self.node: ServerProcess | None = None
         self.service: ServerProcess | None = None
         self._ports = free_ports(5)

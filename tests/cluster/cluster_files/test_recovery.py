@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import peer
 import pytest
-from live_archive import aeron_home, archiving
+from live_archive import archiving
 from node_steps import STEPS, with_ours
+from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
 from aerolog.cluster.files import EntryType, LogEntry, RecordingLog, plan_recovery
@@ -72,7 +73,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
         log.add(b"x" * 5000)
         log.write(folder)
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         archiving(home / "aeron", folder) as running,
         Aeron(running.aeron_dir) as aeron,
         AeronArchive(aeron) as archive,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
 from peer.cluster_node import java_service, our_node
+from shared_memory import memory_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +23,5 @@ def node(tmp_path_factory: pytest.TempPathFactory, reference: object) -> Iterato
 
 @pytest.fixture
 def aeron_dir() -> Iterator[str]:
-    home = tempfile.mkdtemp(prefix="aeron-cluster-", dir="/dev/shm")
-    yield f"{home}/aeron"
-    shutil.rmtree(home, ignore_errors=True)
+    with memory_folder() as home:
+        yield f"{home}/aeron"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -16,6 +15,7 @@ from cluster_talk import wait_for
 from peer.artifact import toolchain
 from peer.cluster_node import free_ports
 from peer.process import ServerProcess
+from shared_memory import memory_folder
 
 from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.archive.service.security import suppliers
@@ -276,7 +276,7 @@ def live(makes: tuple[str, ...], folder: Path) -> list[list[str]]:
     calls = []
     for number, make in enumerate(makes):
         with (
-            tempfile.TemporaryDirectory(prefix="aeron-cluster-", dir="/dev/shm") as home,
+            memory_folder() as home,
             NODES[make](folder, f"{home}/aeron") as node,
         ):
             with talk(node) as talking:

@@ -9,9 +9,9 @@ import pytest
 from cluster_echo import EchoService
 from cluster_scripted_module import ScriptedModule, message_bytes
 from cluster_talk import wait_for
-from live_archive import aeron_home
 from peer.artifact import toolchain
 from peer.process import ServerProcess
+from shared_memory import memory_folder
 
 from aerolog.cluster.protocol import (
     CloseReason,
@@ -42,7 +42,7 @@ SETTINGS = ("-Daeron.threading.mode=SHARED", "-Daeron.ipc.term.buffer.length=64k
 def scripted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ScriptedModule]:
     """A scripted module with a container of the reference or of ours that has started."""
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         MediaDriver(home / "driver", properties=Properties.from_command_line(SETTINGS)),
         Aeron(home / "driver") as aeron,
         ScriptedModule(aeron) as module,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from shared_memory import memory_folder
 
 from aerolog.testing.recordings import RecordingBuilder
 
@@ -43,9 +44,8 @@ def archive() -> Iterator[Path]:
 
 @pytest.fixture
 def work() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix=f"aerolog-test-{os.getpid()}-", dir="/dev/shm"))
-    yield folder
-    shutil.rmtree(folder)
+    with memory_folder() as folder:
+        yield folder
 
 
 def rounds(archive: Path, work: Path, *arguments: str) -> int:

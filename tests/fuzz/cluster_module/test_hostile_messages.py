@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
-import tempfile
 import time
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +18,7 @@ from archive_hostile import message_of, spoiled
 from cluster_echo import EchoService
 from cluster_talk import answers, wait_for
 from peer.cluster_node import free_ports
+from shared_memory import memory_folder
 
 from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.cluster.client import AeronCluster
@@ -72,7 +71,6 @@ class Node(NamedTuple):
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     folder = tmp_path_factory.mktemp("node")
-    home = tempfile.mkdtemp(prefix="aeron-cluster-", dir="/dev/shm")
     places = [f"localhost:{port}" for port in free_ports(5)]
     properties = Properties.from_command_line(
         [
@@ -85,7 +83,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
         ]
     )
     with ExitStack() as opened:
-        opened.callback(shutil.rmtree, home, ignore_errors=True)
+        home = opened.enter_context(memory_folder())
         driver = opened.enter_context(
             ArchivingMediaDriver(
                 f"{home}/aeron",

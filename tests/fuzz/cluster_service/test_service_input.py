@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cluster_echo import EchoService
 from cluster_scripted_module import ScriptedModule, message_bytes
-from live_archive import aeron_home
+from shared_memory import memory_folder
 
 from aerolog.cluster.files import ClusterMarkFile, service_mark_name
 from aerolog.cluster.protocol import (
@@ -74,7 +74,7 @@ class Scene:
 def scene(tmp_path: Path) -> Iterator[Scene]:
     service = EchoService()
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         MediaDriver(home / "driver", properties=Properties.from_command_line(SETTINGS)),
         Aeron(home / "driver") as aeron,
         ScriptedModule(aeron) as module,

@@ -9,9 +9,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from peer.lifetimes import make_shm_dir
 from peer.servers import Server, ServerSpec, start
 from peer.streams import Receipt, checked_message, free_port
+from shared_memory import memory_path
 from waits import wait_until
 
 from aerolog.archive.client import (
@@ -265,7 +265,7 @@ def join_servers(reference: Any, tmp_path_factory: pytest.TempPathFactory) -> It
             more = {"aeron.archive.control.channel": control} if kind != "driver" else {}
             if loss:
                 more |= {"aeron.rehearse.receive.data": loss, "aeron.rehearse.send.control": loss}
-            folders.append(make_shm_dir())
+            folders.append(memory_path())
             root = tmp_path_factory.mktemp("join")
             folder = None if kind == "driver" else root / "archive"
             spec = ServerSpec(kind, folders[-1], folder, PROPERTIES | more)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import shutil
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from peer.servers import Server, ServerSpec, start
 from peer.streams import free_port
+from shared_memory import memory_path
 from waits import wait_until
 
 from aerolog.archive import protocol as ap
@@ -21,6 +20,7 @@ from aerolog.transport.client import Aeron, CountersReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 HOST = "127.0.0.1"
 IPC = "aeron:ipc?term-length=64k"
@@ -337,7 +337,7 @@ class Sites:
     def start(self, make: str, name: str, *, credentials: bytes = b"", **more: str) -> Site:
         """A new site; the credentials are for our own client."""
         control = f"aeron:udp?endpoint={HOST}:{free_port()}"
-        aeron_dir = Path("/dev/shm", f"aerolog-test-{os.getpid()}-replication-{next(_numbers)}")
+        aeron_dir = memory_path("replication-")
         self.folders.append(aeron_dir)
         properties = {
             "aeron.archive.control.channel": control,

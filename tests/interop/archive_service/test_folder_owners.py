@@ -9,17 +9,18 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from prerequisites import PROCESS_NAMESPACE, needs_process_namespace
+from shared_memory import memory_path
 from waits import wait_until
 
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = [pytest.mark.interop, needs_process_namespace]
 
@@ -32,7 +33,7 @@ def newcomer(
     folder: Path, prefix: tuple[str, ...] = PROCESS_NAMESPACE
 ) -> Iterator[subprocess.Popen[str]]:
     """Our archive on a folder, in a container that sees no other process."""
-    aeron_dir = Path("/dev/shm", f"aerolog-test-{os.getpid()}-newcomer")
+    aeron_dir = memory_path("newcomer")
     arguments = [f"-Daeron.dir={aeron_dir}", f"-Daeron.archive.dir={folder}"]
     arguments += ["-Daeron.threading.mode=SHARED", "-Daeron.archive.control.channel.enabled=false"]
     process = subprocess.Popen(

@@ -5,19 +5,20 @@ from __future__ import annotations
 import itertools
 import shutil
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from peer import streams
 from peer.archive_session import ArchiveCounters, ArchiveSession
 from peer.servers import Server, ServerSpec, start
+from shared_memory import memory_path
 from waits import wait_until
 
 from aerolog.transport.client import CountersReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     import peer
 
@@ -118,9 +119,7 @@ class Sites:
         self._drivers: dict[str, Server] = {}
 
     def _folder(self) -> Path:
-        import os
-
-        path = Path("/dev/shm", f"aerolog-test-{os.getpid()}-site{next(_dirs)}")
+        path = memory_path("site")
         self._folders.append(path)
         return path
 

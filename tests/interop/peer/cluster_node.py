@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import socket
 import sys
-import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
+
+from shared_memory import memory_path
 
 from peer.artifact import toolchain
 from peer.process import ServerProcess
@@ -31,6 +32,11 @@ class Node(NamedTuple):
     endpoints: str
     folder: Path
     process: ServerProcess
+
+
+def folders_of(folder: Path, aeron_dir: Path) -> tuple[Path, ...]:
+    """The folders of a node in which its driver, archive and module have their error logs."""
+    return aeron_dir / "aeron", folder / "archive", folder / "cluster"
 
 
 def free_ports(count: int) -> list[int]:
@@ -65,7 +71,8 @@ def java_node(
         agent: the jar of the agent that logs events.
         is_agents_own: whether the node is of the version that is in that jar.
     """
-    aeron_dir = tempfile.mkdtemp(prefix="aeron-cluster-", dir="/dev/shm")
+    aeron_dir = memory_path("node")
+    aeron_dir.mkdir()
     places = [f"localhost:{port}" for port in free_ports(5)]
     members = f"0,{','.join(places)}"
     command = toolchain().command(
@@ -77,7 +84,7 @@ def java_node(
         command = [word.replace(jar, str(agent)) for word in command]
     if agent is not None:
         command.insert(1, f"-javaagent:{agent}")
-    node = ServerProcess("java-cluster-node", command)
+    node = ServerProcess("java-cluster-node", command, folders=folders_of(folder, aeron_dir))
     try:
         node.wait_line("ready")
         yield Node(f"{aeron_dir}/aeron", f"0={places[0]}", folder, node)
@@ -95,7 +102,8 @@ def our_node(folder: Path, *settings: str, ingress: str = "aeron:udp") -> Iterat
         settings: further properties, as NAME=VALUE.
         ingress: the ingress channel.
     """
-    aeron_dir = tempfile.mkdtemp(prefix="aeron-cluster-", dir="/dev/shm")
+    aeron_dir = memory_path("node")
+    aeron_dir.mkdir()
     places = [f"localhost:{port}" for port in free_ports(5)]
     properties = (
         f"aeron.dir={aeron_dir}/aeron",
@@ -113,7 +121,10 @@ def our_node(folder: Path, *settings: str, ingress: str = "aeron:udp") -> Iterat
     )
     command = [sys.executable, "-m", "aerolog.tools.main", "clustered-driver"]
     node = ServerProcess(
-        "our-cluster-node", command + [f"-D{each}" for each in properties], stop_by_signal=True
+        "our-cluster-node",
+        command + [f"-D{each}" for each in properties],
+        folders=folders_of(folder, aeron_dir),
+        stop_by_signal=True,
     )
     try:
         node.wait_line("ready")
@@ -136,7 +147,7 @@ def java_service(
         "ClusterContainer", str(node.folder), node.aeron_dir, service,
         properties={"aeron.cluster.service.id": str(service_id), **(properties or {})},
     )  # fmt: skip
-    container = ServerProcess("java-service", command)
+    container = ServerProcess("java-service", command, folders=[node.folder / "cluster"])
     try:
         container.wait_line("ready")
         yield container

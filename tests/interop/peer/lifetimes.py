@@ -1,12 +1,12 @@
 """Servers that tests start, noted with their directories, so that both end and go after them."""
 
 import itertools
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from prerequisites import skip_without, skip_without_program
+from shared_memory import memory_path
 
 from peer.artifact import PeerUnavailable
 from peer.c_build import CratesUnavailable, c_programs, version_of
@@ -14,11 +14,6 @@ from peer.servers import Server, ServerSpec, start
 
 _dirs = itertools.count(1)
 Start = Callable[..., Server]
-
-
-def make_shm_dir() -> Path:
-    """A path in shared memory that does not exist yet; short, because counters' labels hold it."""
-    return Path("/dev/shm", f"aerolog-test-{os.getpid()}-{next(_dirs)}")
 
 
 def c_reference(version: str) -> None:
@@ -47,7 +42,7 @@ def server_starter(running: list[Server], folders: list[Path], archive_root: Pat
         if version := version_of(implementation):
             c_reference(version)
         if aeron_dir is None:
-            aeron_dir = make_shm_dir()
+            aeron_dir = memory_path()
             folders.append(aeron_dir)
         if archive_dir is None and kind != "driver":
             archive_dir = archive_root / f"archive-{next(_dirs)}"

@@ -7,16 +7,19 @@ import queue
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Self
 
 from peer.artifact import cache_dir
+from peer.process_ends import Entries, error_entries, undeclared
 
 LOG_LINES = 25
 LOG_COLUMNS = 200
 _numbers = itertools.count(1)
 _started: list["ServerProcess"] = []
+_watched: list["ServerProcess"] = []  # those whose end no test was asked about yet
 
 
 def recent_logs() -> list[tuple[str, str]]:
@@ -42,10 +45,32 @@ def run_quietly(*command: str) -> str:
     return done.stdout
 
 
+def complaints(declared: Iterable[str]) -> list[str]:
+    """What processes did since the last call that no test asked for or declared.
+
+    Args:
+        declared: parts of the error log entries that the present test expects.
+    """
+    parts = set(declared)
+    found = [line for process in _watched for line in process.complaints(parts)]
+    _watched[:] = [process for process in _watched if process.running]
+    return found
+
+
 class ServerProcess:
     """A child with a pipe to its input, its standard output read line by line, a log of both.
 
-    The child is expected to end when its input does, or on SIGTERM (``stop_by_signal``).
+    The child is expected to end when its input does, or on SIGTERM (``stop_by_signal``), with the
+    code 0. Its end and the entries in its error logs are looked at after each test.
+
+    Args:
+        name: what messages call the process.
+        command: the command line.
+        folders: where the process has its error logs.
+        env: the environment; this process's when None.
+        cwd: the working directory.
+        stop_by_signal: whether SIGTERM ends the process in good order.
+        on_stop: called once the process has ended.
     """
 
     def __init__(
@@ -53,6 +78,7 @@ class ServerProcess:
         name: str,
         command: list[str],
         *,
+        folders: Iterable[Path] = (),
         env: dict[str, str] | None = None,
         cwd: Path | None = None,
         stop_by_signal: bool = False,
@@ -66,6 +92,13 @@ class ServerProcess:
         folder.mkdir(exist_ok=True)
         self.log_path = folder / f"{os.getpid()}-{next(_numbers)}-{name}.log"
         _started.append(self)
+        _watched.append(self)
+        self._folders = tuple(folders)
+        self._entries: Entries = error_entries(self._folders)
+        self._new: Entries = Counter()
+        self._declared: set[str] = set()
+        self._is_end_asked = False
+        self._bad_code: int | None = None
         self._log = self.log_path.open("ab", buffering=0)
         self._lines: queue.Queue[str | None] = queue.Queue()
         self.on_line: Callable[[str | None], None] = self._lines.put
@@ -129,8 +162,26 @@ class ServerProcess:
         self.process.stdin.write(text.encode() + b"\n")
         self.process.stdin.flush()
 
+    def complaints(self, declared: set[str]) -> list[str]:
+        """What was neither asked for nor declared: an end, an exit code, entries of error logs."""
+        self._declared |= declared
+        self._look()
+        new, self._new = self._new, Counter()
+        found = [f"{self.name}: {line}" for line in undeclared(new, self._declared)]
+        code = self.process.poll()
+        if code is not None and (self._bad_code is not None or not self._is_end_asked):
+            found.append(f"{self.name} ended with {code}; its log:\n{self.log()[-4000:]}")
+        return found
+
+    def _look(self) -> None:
+        """Note what is new in the error logs."""
+        entries = error_entries(self._folders)
+        self._new += entries - self._entries
+        self._entries |= entries
+
     def wait(self, timeout: float = 60.0) -> int:
         """The exit code; fails when the child is still running after ``timeout`` seconds."""
+        self._is_end_asked = True
         try:
             code = self.process.wait(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -152,6 +203,7 @@ class ServerProcess:
 
     def stop(self, timeout: float = 60.0) -> int:
         """A clean end, by closing the input or by SIGTERM; SIGKILL and a failure when it hangs."""
+        was_asked = self._is_end_asked
         if self.running:
             if self._stop_by_signal:
                 self.process.terminate()
@@ -164,9 +216,13 @@ class ServerProcess:
         except AssertionError:
             self.kill()
             raise
+        finally:
+            if not was_asked:
+                self._bad_code = self.process.returncode or None
 
     def _release(self) -> None:
         self._reader.join(timeout=10)
+        self._look()
         for stream in (self.process.stdin, self.process.stdout, self._log):
             if stream is not None:
                 with contextlib.suppress(BrokenPipeError):

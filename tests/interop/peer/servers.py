@@ -73,6 +73,12 @@ class ServerSpec:
             name: value for name, value in merged.items() if variable(name) not in self.environment
         }
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders in which the server's error logs are."""
+        own = () if self.kind == "archive" else (self.aeron_dir,)
+        return own if self.archive_dir is None else (*own, self.archive_dir)
+
 
 @dataclass
 class Server:
@@ -102,7 +108,7 @@ class Server:
 def start_java(spec: ServerSpec) -> Server:
     """Starts the reference and waits until it says that it runs."""
     command = toolchain().command("Server", spec.kind, properties=spec.all_properties())
-    process = ServerProcess(f"java-{spec.kind}", [*spec.prefix, *command])
+    process = ServerProcess(f"java-{spec.kind}", [*spec.prefix, *command], folders=spec.folders)
     process.wait_line("ready")
     return Server("reference", spec, process)
 
@@ -117,6 +123,7 @@ def start_ours(
         f"our-{spec.kind}",
         [*spec.prefix, *command],
         env={**os.environ, "PYTHONUNBUFFERED": "1", **spec.environment, **(env or {})},
+        folders=spec.folders,
         stop_by_signal=True,
     )
     process.next_line(timeout)
@@ -134,7 +141,7 @@ def start_c(spec: ServerSpec, implementation: str = "c") -> Server:
     }
     command = [*spec.prefix, str(c_programs(version_of(implementation)).driver)]
     env = {**os.environ, **settings, **spec.environment}
-    process = ServerProcess(f"{implementation}-driver", command, env=env)
+    process = ServerProcess(f"{implementation}-driver", command, folders=spec.folders, env=env)
     process.wait_line("ready")
     return Server(implementation, spec, process)
 

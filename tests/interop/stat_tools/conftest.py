@@ -11,11 +11,11 @@ from typing import Any
 
 import peer
 import pytest
-from peer.lifetimes import make_shm_dir
 from peer.raw_client import RawClient
 from peer.servers import Server, ServerSpec, start
 from peer.streams import free_port
 from peer.tool_runner import ToolRun, ToolRunner
+from shared_memory import memory_path
 from waits import wait_until
 
 from aerolog.tools.main import main
@@ -55,7 +55,7 @@ class Busy:
 @pytest.fixture(scope="session")
 def seen() -> Iterator[Path]:
     """The path that all tools look at."""
-    path = make_shm_dir()
+    path = memory_path()
     yield path
     path.unlink(missing_ok=True)
 
@@ -97,7 +97,7 @@ def busy(
     request: pytest.FixtureRequest, reference: peer.Toolchain, tmp_path_factory: Any
 ) -> Iterator[Busy]:
     """Each test looks at our driver and at the reference's."""
-    aeron_dir = make_shm_dir()
+    aeron_dir = memory_path()
     server = start(request.param, ServerSpec("driver", aeron_dir, properties=LOSSY))
     try:
         with Aeron(str(aeron_dir), name="watched") as client:

@@ -13,19 +13,19 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset as ds
 import pytest
 from compose import COMPOSE, commands, local
 from pyarrow import fs
+from shared_memory import memory_path
 from spark_cluster import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = [pytest.mark.spark, pytest.mark.database, pytest.mark.timeout(900)]
 
@@ -134,7 +134,8 @@ class Chain:
 @pytest.fixture
 def chain(tmp_path: Path, postgres_url: str, s3_url: str) -> Iterator[Chain]:
     (tmp_path / "data").mkdir()
-    shm = Path(tempfile.mkdtemp(prefix=f"aerolog-test-{os.getpid()}-", dir="/dev/shm"))
+    shm = memory_path("chain")
+    shm.mkdir()
     lake = s3_url.replace("?", "/demo?")
     environment = {name: value for name, value in os.environ.items() if "SPARK" not in name}
     environment |= {

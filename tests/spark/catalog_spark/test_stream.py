@@ -6,9 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving
+from live_archive import CHANNEL, STREAM_ID, archiving
 from live_archive import until as waited
 from pyspark.errors import StreamingQueryException
+from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.catalog_file import CatalogFile
@@ -28,7 +29,7 @@ until = partial(waited, patience_s=400.0, pause_s=0.02)
 def live(tmp_path: Path) -> Iterator[AeronArchive]:
     """A client of an archive that records in ``tmp_path / "archive"``."""
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         archiving(home / "aeron", tmp_path / "archive"),
         Aeron(home / "aeron") as aeron,
         AeronArchive(aeron) as client,

@@ -2,7 +2,8 @@
 
 import asyncio
 
-from live_archive import CHANNEL, aeron_home, archiving
+from live_archive import CHANNEL, archiving
+from shared_memory import memory_folder
 
 from aerolog.archive.client import AsyncAeronArchive
 from aerolog.transport.client import AsyncAeron
@@ -17,5 +18,5 @@ def test_it_connects_on_either_transport_client(tmp_path) -> None:
                     assert archive.aeron is aeron.aeron
                     assert [one async for one in archive.recordings()] == []
 
-    with aeron_home() as home, archiving(home / "aeron", tmp_path / "archive") as server:
+    with memory_folder() as home, archiving(home / "aeron", tmp_path / "archive") as server:
         asyncio.run(ask(server.aeron_dir))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
-from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
+from live_archive import CHANNEL, STREAM_ID, archiving, until
+from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.archive_folder import ArchiveFolder
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def aeron_dir() -> Iterator[Path]:
-    with aeron_home() as home:
+    with memory_folder() as home:
         yield home / "aeron"
 
 

@@ -6,8 +6,9 @@ import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from live_archive import aeron_home, archiving, until
+from live_archive import archiving, until
 from merge_folders import Row, merged, row_of
+from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive, AsyncAeronArchive, AsyncMergedReplay, MergedReplay
 from aerolog.archive.time_index import TimeIndex
@@ -43,7 +44,7 @@ class Running(NamedTuple):
 def running(tmp_path_factory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("merging") / "archive"
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         archiving(home / "aeron", folder, "aeron.archive.max.concurrent.replays=5"),
         Aeron(home / "aeron") as aeron,
         AeronArchive(aeron) as archive,

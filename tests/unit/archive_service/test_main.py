@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from shared_memory import memory_path
 
 from aerolog.archive.service import main_archive, main_archiving_driver
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
 def folders(tmp_path: Path):
     """Options for an Aeron directory and an archive folder of the test's own."""
-    aeron_dir = Path("/dev/shm", f"aerolog-test-{os.getpid()}-main")
+    aeron_dir = memory_path("main")
     yield [f"-Daeron.dir={aeron_dir}", f"-Daeron.archive.dir={tmp_path / 'archive'}"]
     shutil.rmtree(aeron_dir, ignore_errors=True)
 

@@ -7,12 +7,12 @@ import os
 import shutil
 import socket
 from hashlib import sha256
-from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import pytest
 from golden_data import copy_archive, manifest
 from live_archive import until
+from shared_memory import memory_path
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.mark_file import ArchiveMarkFile
@@ -29,6 +29,9 @@ from aerolog.transport.errors import (
     FileFormatError,
 )
 from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Real:
@@ -64,7 +67,7 @@ class Real:
 
 @pytest.fixture
 def aeron_dir(tmp_path: Path):
-    path = Path("/dev/shm", f"aerolog-test-{os.getpid()}-start")
+    path = memory_path("start")
     yield path
     shutil.rmtree(path, ignore_errors=True)
 

@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
+from live_archive import CHANNEL, STREAM_ID, archiving, until
+from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.service.counters import BAD_SEGMENTS
@@ -48,7 +49,7 @@ def test_a_running_archive_notices_damage_and_repairs_by_request(tmp_path: Path,
     folder = tmp_path / "archive"
     settings = (*VERIFYING, f"aeron.archive.threading.mode={mode}")
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         archiving(home / "a", folder, *settings) as both,
         Aeron(both.aeron_dir) as aeron,
         AeronArchive(aeron) as archive,
@@ -79,7 +80,7 @@ def test_a_running_archive_notices_damage_and_repairs_by_request(tmp_path: Path,
 def test_a_client_is_told_of_damage_and_its_replay_ends(tmp_path: Path) -> None:
     folder = tmp_path / "archive"
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         archiving(home / "a", folder) as both,
         Aeron(both.aeron_dir) as aeron,
         AeronArchive(aeron) as archive,

@@ -8,22 +8,21 @@ from __future__ import annotations
 import os
 import re
 import select
-import shutil
 import signal
 import subprocess
-import tempfile
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
 from compose import COMPOSE, commands, local
+from shared_memory import memory_folder
 
 from aerolog.catalog.export.pipeline.job import Job, load_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 TIMEOUT_S = 30
 
@@ -32,10 +31,9 @@ TIMEOUT_S = 30
 def home(tmp_path: Path) -> Iterator[Path]:
     """Where the container's folders are here: data on disk, the driver in shared memory."""
     (tmp_path / "data").mkdir()
-    shm = Path(tempfile.mkdtemp(prefix=f"aerolog-test-{os.getpid()}-", dir="/dev/shm"))
-    (tmp_path / "shm").symlink_to(shm)
-    yield tmp_path
-    shutil.rmtree(shm)
+    with memory_folder() as shm:
+        (tmp_path / "shm").symlink_to(shm)
+        yield tmp_path
 
 
 def start(home: Path, service: str) -> subprocess.Popen[str]:

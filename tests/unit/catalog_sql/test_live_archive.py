@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
+from live_archive import CHANNEL, STREAM_ID, archiving, until
+from shared_memory import memory_folder
 from sql_content import column
 
 from aerolog.archive.client import AeronArchive
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def aeron_dir() -> Iterator[Path]:
-    with aeron_home() as home:
+    with memory_folder() as home:
         yield home / "aeron"
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 import shutil
 import time
-import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from peer.streams import free_port
+from shared_memory import memory_path
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 PATIENCE_S = 30.0
 LINE = re.compile(r"\[\d+\.\d{9}\] (DRIVER|ARCHIVE): (\w+) \[(\d+)/(\d+)\]: (.*)")
@@ -75,7 +75,7 @@ class Logged:
 @pytest.fixture
 def directory() -> Iterator[Path]:
     """An Aeron directory that is not there yet."""
-    path = Path("/dev/shm", f"aerolog-test-{uuid.uuid4().hex[:12]}")
+    path = memory_path("events")
     yield path
     shutil.rmtree(path, ignore_errors=True)
 

@@ -11,8 +11,8 @@ import pytest
 from golden_data import copy_archive
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from live_archive import aeron_home
 from node_steps import STEPS, with_ours
+from shared_memory import memory_folder
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.catalog_redo import REDO_NAME
@@ -41,7 +41,7 @@ _CODES = {1: "<B", 2: "<H", 4: "<i", 8: "<q"}
 def driver_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a driver as it was while a publication sent to a subscription."""
     copy = tmp_path_factory.mktemp("driver") / "aeron"
-    with aeron_home() as home, MediaDriver(home / "aeron") as driver:
+    with memory_folder() as home, MediaDriver(home / "aeron") as driver:
         del driver
         channel = "aeron:ipc?term-length=64k"
         with (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from live_archive import aeron_home
+from shared_memory import memory_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 @pytest.fixture
 def home() -> Iterator[Path]:
     """A folder in shared memory for drivers' directories."""
-    with aeron_home() as folder:
+    with memory_folder() as folder:
         yield folder

@@ -6,11 +6,11 @@ import os
 import random
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
+from shared_memory import memory_folder
 
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.metrics.metrics_exporter import Exporter, MetricSources
@@ -52,8 +52,8 @@ def make_driver(folder: Path, chance: random.Random) -> None:
 @given(seed=st.integers(0, 1 << 32))
 def test_garbage_is_no_failure(seed: int) -> None:
     chance = random.Random(seed)
-    with TemporaryDirectory(prefix=f"aerolog-test-{os.getpid()}-", dir="/dev/shm") as name:
-        folder, archive = Path(name, "aeron"), Path(name, "archive")
+    with memory_folder() as home:
+        folder, archive = home / "aeron", home / "archive"
         folder.mkdir()
         archive.mkdir()
         make_driver(folder, chance)

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
+from live_archive import CHANNEL, STREAM_ID, archiving, until
+from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.retention.archive_access import RefusedError, RunningArchive, StoppedArchive
@@ -49,7 +50,7 @@ POLICY = f"[[policy]]\nstream = {STREAM_ID}\nmax_size = '64k'\n"
 def served(folder: Path) -> Iterator[tuple[Path, Aeron, AeronArchive]]:
     """An archive with one recording of four segments and a bit, which is still active."""
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         # Replays wait for subscribers that never come.
         archiving(home / "aeron", folder, "aeron.archive.connect.timeout=1000s") as service,
         Aeron(service.aeron_dir) as aeron,

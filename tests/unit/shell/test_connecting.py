@@ -1,7 +1,7 @@
 """What commands say where there is no driver, or a driver without an archive."""
 
 import pytest
-from live_archive import aeron_home
+from shared_memory import memory_folder
 
 from aerolog.archive.service.main import main_archive
 from aerolog.tools.main import main
@@ -69,7 +69,7 @@ def test_an_archive_announces_its_wait(tmp_path, capsys):
 @pytest.fixture(scope="module")
 def driver_dir():
     properties = Properties.from_command_line(["-Daeron.counters.buffer.length=1m"])
-    with aeron_home() as home, MediaDriver(home / "aeron", properties=properties) as driver:
+    with memory_folder() as home, MediaDriver(home / "aeron", properties=properties) as driver:
         yield driver.aeron_dir
 
 

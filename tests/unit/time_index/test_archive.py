@@ -7,7 +7,8 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
+from live_archive import CHANNEL, STREAM_ID, archiving, until
+from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.client.aeron_archive import AsyncAeronArchive
@@ -77,7 +78,7 @@ class Running:
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    with aeron_home() as found:
+    with memory_folder() as found:
         yield found / "driver"
 
 

@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
+from live_archive import CHANNEL, STREAM_ID, archiving, until
+from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive, AsyncAeronArchive
 from aerolog.archive.client.replay.channel_replay import ChannelReplay
@@ -84,7 +85,7 @@ class Live:
 @contextmanager
 def running(tmp_path: Path) -> Iterator[Live]:
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         archiving(home / "aeron", tmp_path / "archive"),
         Aeron(home / "aeron") as aeron,
         AeronArchive(aeron) as archive,
@@ -265,7 +266,7 @@ def test_a_silent_recording_is_followed_no_longer_than_asked_for(tmp_path: Path)
 
 def test_without_an_index_it_is_said_and_a_channel_is_refused(tmp_path: Path) -> None:
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         archiving(home / "aeron", tmp_path / "archive", "aerolog.archive.time.index=false"),
         Aeron(home / "aeron") as aeron,
         AeronArchive(aeron) as archive,

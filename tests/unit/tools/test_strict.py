@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from live_archive import aeron_home, archiving
+from live_archive import archiving
+from shared_memory import memory_folder
 
 from aerolog.tools.main import main
 
@@ -61,7 +62,7 @@ def test_an_unknown_variable_ends_a_strict_command(
 def test_a_strict_client_refuses_a_channel_with_an_unknown_parameter(
     tmp_path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with aeron_home() as home, archiving(home / "a", tmp_path / "archive"):
+    with memory_folder() as home, archiving(home / "a", tmp_path / "archive"):
         for command in (
             ["publish", "aeron:ipc?term-lenght=64k", "7", "--count", "1"],
             ["subscribe", "aeron:ipc?term-lenght=64k", "7"],

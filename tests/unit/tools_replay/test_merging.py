@@ -7,8 +7,9 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from live_archive import aeron_home, archiving, until
+from live_archive import archiving, until
 from merge_folders import Row, every, merged, write_recording
+from shared_memory import memory_folder
 
 from aerolog.tools.main import main
 from aerolog.transport.client import Aeron
@@ -91,7 +92,7 @@ def test_one_stream_carries_all_and_names_them(capfd, tmp_path, two, speed):
     wanted = [(row.recording_id, row.payload) for row in merged(two)]
     found: list[tuple[int, bytes]] = []
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         archiving(home / "aeron", tmp_path / "other"),
         Aeron(home / "aeron") as aeron,
         aeron.add_subscription(CHANNEL, STREAM_ID) as subscription,
@@ -121,7 +122,7 @@ def test_one_stream_carries_all_and_names_them(capfd, tmp_path, two, speed):
 
 def test_a_running_archive_merges_too(capfd, tmp_path, two):
     wanted = [f"{row.recording_id}: {row.payload.decode()}" for row in merged(two)]
-    with aeron_home() as home, archiving(home / "aeron", tmp_path):
+    with memory_folder() as home, archiving(home / "aeron", tmp_path):
         out = run(capfd, 0, 1, "--aeron-dir", home / "aeron")
     assert out.splitlines() == wanted
 

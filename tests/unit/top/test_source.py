@@ -7,7 +7,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
+from live_archive import CHANNEL, STREAM_ID, archiving, until
+from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.retention.holds import Holds
@@ -28,7 +29,7 @@ MESSAGE = bytes(968)
 
 @pytest.fixture
 def aeron_dir() -> Iterator[Path]:
-    with aeron_home() as home:
+    with memory_folder() as home:
         yield home / "aeron"
 
 

@@ -1,0 +1,52 @@
+"""What the processes of a test leave: deaths, exit codes and entries in error logs.
+
+A test that expects an error says so with ``@pytest.mark.error_log("part of the entry", ...)``. A
+process that is shared by tests may have an entry late, so that what one test has declared holds as
+long as the process lives. An end that a test asks for, by ``kill``, ``terminate``, ``stop`` or
+``wait``, is declared by that call; ``stop`` expects the exit code 0.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.cluster.files import ClusterMarkFile
+from aerolog.tools.views.driver_view import DriverView
+from aerolog.tools.views.errors import ViewError
+from aerolog.transport.errors import FileFormatError
+from aerolog.transport.memory.cnc_header import FILE_NAME as CNC_FILE
+from aerolog.transport.memory.error_log import ErrorObservation
+
+Entries = Counter[tuple[str, str]]
+
+
+def error_entries(folders: Iterable[Path]) -> Entries:
+    """How often each error was observed, by the file's name and the entry's text."""
+    found: Entries = Counter()
+    for folder in folders:
+        for path in (folder / CNC_FILE, *folder.glob("*-mark*.dat")):
+            for error in _errors(path):
+                found[path.name, error.text] += error.count
+    return found
+
+
+def _errors(path: Path) -> list[ErrorObservation]:
+    try:
+        if path.name == CNC_FILE:
+            return list(DriverView.open(path.parent).errors())
+        if path.name == "archive-mark.dat":
+            return ArchiveMarkFile.open(path.parent).errors()
+        return ClusterMarkFile.open(path.parent, name=path.name).errors()
+    except (ViewError, FileFormatError, OSError):
+        return []  # the test has removed or damaged the file, or it is being made
+
+
+def undeclared(new: Entries, declared: Iterable[str]) -> list[str]:
+    """The entries that no test has declared."""
+    parts = tuple(declared)
+    return [
+        f"{count} times in {name}: {text.splitlines()[0] if text else ''}"
+        for (name, text), count in new.items()
+        if not any(part in text for part in parts)
+    ]
