@@ -18,7 +18,7 @@ from aerolog.transport.errors import (
     ResourceClosedError,
 )
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("recording segment not found")]
 CHANNEL = "aeron:ipc?term-length=64k"
 COUNT = 500
 FRAME = 160  # header, payload, alignment; the first 409 of a term stand one after the other

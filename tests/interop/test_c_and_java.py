@@ -7,7 +7,26 @@ import pytest
 
 from aerolog.transport.errors import RegistrationError
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log(
+        "unresolved - endpoint",
+        "unsupported unicast flow control",
+        "stream-id=",
+        "session-id",
+        "For input string",
+        "params must be used as a complete set",
+        "pub-wnd",
+        "mtuLength",
+        "tags",
+        "unknown host",
+        "Invalid argument",
+        "invalid channel",
+        "channel does not allow manual control",
+        "unknown MDS subscription",
+        "existing publication has different",
+    ),
+]
 
 UDP = "aeron:udp?endpoint=localhost:40125"
 # What is added, and the error codes of Java's driver and of C's; 0 where it is taken.

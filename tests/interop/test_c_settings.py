@@ -21,7 +21,25 @@ from aerolog.transport.errors import RegistrationError
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log(
+        "name table",
+        "name.resolver",
+        "unresolved - endpoint",
+        "unknown host",
+        "address:port is required",
+        "port out of range",
+        "Invalid argument",
+        "onPublicationError",
+        "registrationId",
+        "space is running low",
+        "option conflicts with existing subscription",
+        "MediaDriver",
+        "media driver",
+        "AgentTerminationException",
+    ),
+]
 LATER = [pytest.param(f"c-{version}", marks=pytest.mark.slow) for version in list(CRATES)[1:]]
 DRIVERS = ["ours", "c", *LATER]
 Run = Callable[..., tuple[Server, Aeron]]

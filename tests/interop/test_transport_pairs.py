@@ -4,7 +4,10 @@ import peer
 import pytest
 from peer.client import numbered_message
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log("Term length less than min length", "Invalid argument"),
+]
 CHANNEL = "aeron:ipc?term-length=64k"
 COUNT = 3000
 LENGTH = 104

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
     from aerolog.transport.client.publication import ExclusivePublication
 
+pytestmark = pytest.mark.error_log("")  # whatever is hostile is reported: tests look at it here
+
 TO_MODULE, TO_SERVICES = 105, 104
 WIDE = "aeron:ipc?term-length=16m|sparse=true"
 MANY = 2**63 - 1

@@ -34,7 +34,21 @@ if TYPE_CHECKING:
 
     from .conftest import NodeMaker
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log(
+        "asked to raise",
+        "asked to spoil the snapshot",
+        "failed to take snapshot",
+        "failed to start clustered service",
+        "cannot start",
+        "did not start",
+        "expected termination",
+        "incompatible version",
+        "interrupted",
+        "the media driver in",
+    ),
+]
 
 
 def mark_file(folder: Path, service_id: int = 0) -> ClusterMarkFile:
@@ -194,6 +208,7 @@ def test_a_start_that_fails_ends_the_container(tmp_path: Path, make_node: NodeMa
             raise ValueError("cannot start")
 
     with make_node(tmp_path) as node, container(node, Lame()) as running:
+        node.process.expect_end()
         with pytest.raises(ClusterError, match="cannot start"):
             running.wait(20)
         assert not running.is_running
@@ -210,6 +225,7 @@ def test_the_end_of_a_node(
         with talk(node) as cluster:
             assert answers(cluster, b"one") == [b"one"]
         assert running.is_running
+        node.process.expect_end()
         assert f"{command.upper()} applied successfully" in tool(node, command)
         assert running.wait(20)
         assert service.calls == ["start", "LEADER", "terminate"]

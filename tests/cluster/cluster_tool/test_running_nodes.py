@@ -31,7 +31,17 @@ if TYPE_CHECKING:
 
     from aerolog.cluster.service import SnapshotWriter
 
-pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference")]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.usefixtures("reference"),
+    pytest.mark.error_log(
+        "expected termination",
+        "the media driver in",
+        "controlSessionId=",
+        "failed to take snapshot",
+        "no snapshot today",
+    ),
+]
 
 TOOL = "io.aeron.cluster.ClusterTool"
 REQUESTS = ("snapshot", "suspend", "resume", "shutdown", "abort", "validate-recording-log")
@@ -205,8 +215,9 @@ def test_a_node_that_waits_for_its_service(tmp_path: Path, theirs: Callable[...,
 @pytest.mark.parametrize("command", ["shutdown", "abort"])
 def test_the_end(tmp_path: Path, speak: Callable[..., Said], make: str, command: str) -> None:
     folder = tmp_path / "cluster"
-    with ECHO_NODES[make](tmp_path):
+    with ECHO_NODES[make](tmp_path) as node:
         wait_for(lambda: ours(folder, "is-leader").code == 0, "leader")
+        node.process.expect_end()
         said = speak(folder, command)
         assert said == Said(f"Member [0]: {command.upper()} applied successfully\n", "", 0)
         wait_for(

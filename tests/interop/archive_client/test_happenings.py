@@ -16,7 +16,7 @@ from aerolog.transport.errors import ArchiveError, ReentrantCallError
 
 from .conftest import CHANNEL, FRAME, WAIT_S, connect, each, settle, until
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("recording segment not found")]
 START, STOP = RecordingSignal.START, RecordingSignal.STOP
 CONTROL_SESSION_COUNTER = 113
 

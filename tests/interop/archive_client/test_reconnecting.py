@@ -14,7 +14,12 @@ from aerolog.transport.uri import ChannelUri
 
 from .conftest import CHANNEL, WAIT_S, Archive, Bench, connect, payload, settle, until
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log(
+        "control request for unknown session", "onPublicationError", "controlSessionId="
+    ),
+]
 IMPLEMENTATIONS = ["ours", "reference"]
 LIVENESS = {"aeron.client.liveness.timeout": "4s", "aeron.publication.linger.timeout": "200ms"}
 

@@ -23,7 +23,7 @@ from aerolog.transport.errors import (
     ReplayMergeError,
 )
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("replayPosition=", "port out of range")]
 HOST = "127.0.0.1"
 HISTORY = 3000
 SEGMENT = 256 * 1024

@@ -16,7 +16,19 @@ from aerolog.archive import protocol as ap
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log(
+        "control response publication is not connected",
+        "controlSessionId=",
+        "Aeron URIs must start with",
+        "replay length must be positive",
+        "failed to resolve subscription endpoint",
+        "unresolved - endpoint",
+        "cannot extend recording",
+        "requested replay start position",
+    ),
+]
 
 BEGUN = [
     "REPLICATE recording=destination subscription=none position=0",

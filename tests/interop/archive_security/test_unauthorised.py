@@ -11,7 +11,7 @@ from aerolog.archive.service.security.rules import REQUESTS
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("unauthorised archive action")]
 UNAUTHORISED = ArchiveErrorCode.UNAUTHORISED_ACTION
 AUTHORISATION = "aeron.archive.authorisation.service.supplier"
 UNAUTHORISED_COUNTER = 1102

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from peer.client import JavaError
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("Aeron URIs must start with")]
 
 CHANNEL = "aeron:ipc?term-length=64k"
 

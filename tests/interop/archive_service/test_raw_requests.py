@@ -14,7 +14,18 @@ from aerolog.transport.client import Aeron
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log(
+        "expected schemaId",
+        "control request for unknown session",
+        "Aeron URIs must start with",
+        "StartRecordingRequest",
+        "Unknown value",
+        "ConnectRequest",
+        "ListRecordingsRequest",
+    ),
+]
 
 SYSTEM_ERRORS = 15
 ARCHIVE_ERRORS_TYPE = 101

@@ -19,7 +19,7 @@ from aerolog.transport.client import Aeron
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("CRC checksum mismatch")]
 
 CHANNEL = "aeron:ipc?term-length=64k"
 STREAM = 1001

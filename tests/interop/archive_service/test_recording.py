@@ -9,7 +9,7 @@ from waits import wait_until
 
 from aerolog.transport.client import CountersReader
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("cannot extend recording")]
 
 CHANNEL = "aeron:ipc?term-length=64k"
 

@@ -6,7 +6,7 @@ import pytest
 from peer.client import JavaError
 from waits import wait_until
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("replayPosition=", "For input string")]
 
 CHANNEL = "aeron:ipc?term-length=64k"
 FOLLOW = -1

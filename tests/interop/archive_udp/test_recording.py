@@ -11,7 +11,15 @@ from waits import wait_until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log(
+        "address:port is required",
+        "unresolved - endpoint",
+        "URIs for UDP must specify",
+        "Aeron URIs must start with",
+    ),
+]
 HOST = "127.0.0.1"
 MANY = (
     "alias=a|tags={tag},8|session-id=99|ttl=2|cc=static|fc=min|gtag=5|tether=true|group=false|"

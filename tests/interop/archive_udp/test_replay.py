@@ -8,7 +8,16 @@ import pytest
 from peer.client import JavaError
 from waits import wait_until
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log(
+        "no connection established for replayChannel",
+        "address:port is required",
+        "URIs for UDP must specify",
+        "endpoint has port=0",
+        "control-mode=",
+    ),
+]
 HOST = "127.0.0.1"
 FOLLOW = -1
 TO_STOP = -2

@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("Term length less than min length")]
 
 
 def test_lines_arrive_as_text_in_order(aerolog: Any, any_driver: Any, stream_id: int) -> None:

@@ -6,7 +6,10 @@ import peer
 import pytest
 from waits import wait_until
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log("onPublicationError", "Term length less than min length"),
+]
 
 FAST = {
     "aeron.timer.interval": "100ms",

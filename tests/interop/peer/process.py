@@ -162,6 +162,10 @@ class ServerProcess:
         self.process.stdin.write(text.encode() + b"\n")
         self.process.stdin.flush()
 
+    def expect_end(self) -> None:
+        """Say that the process ends by itself, with any exit code."""
+        self._is_end_asked = True
+
     def complaints(self, declared: set[str]) -> list[str]:
         """What was neither asked for nor declared: an end, an exit code, entries of error logs."""
         self._declared |= declared

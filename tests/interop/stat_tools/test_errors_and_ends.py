@@ -23,7 +23,7 @@ from aerolog.transport.protocol import commands
 
 from .conftest import DEADLINE_S, LOSSY, SAMPLES, UNKNOWN_PUBLICATION, wait_until
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("unknown publication")]
 
 TOOLS = {
     "stat": ("AeronStat", ["watch=false"]),
@@ -162,7 +162,7 @@ def test_a_driver_of_ours_stops_when_the_reference_asks(start_server, aeron_dir)
     said = java_tool(f"{SAMPLES}DriverTool", "terminate", properties={"aeron.dir": str(aeron_dir)})
 
     assert said == ""
-    wait_until(lambda: not server.process.running, "the process's end")
+    assert server.process.wait() == 0
 
 
 @pytest.mark.parametrize("implementation", ["ours", "reference"])

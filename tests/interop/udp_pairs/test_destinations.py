@@ -7,7 +7,18 @@ from waits import wait_until
 
 from aerolog.transport.errors import RegistrationError
 
-pytestmark = [pytest.mark.interop, pytest.mark.c_driver]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.c_driver,
+    pytest.mark.error_log(
+        "channel does not allow manual control",
+        "endpoint has port=0",
+        "destinations must not contain",
+        "Aeron spies are invalid",
+        "Invalid argument",
+        "invalid channel",
+    ),
+]
 
 
 def batch(number, count=100):

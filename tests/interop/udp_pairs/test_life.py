@@ -10,7 +10,7 @@ from waits import wait_until
 
 from aerolog.transport.errors import RegistrationError
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("onPublicationError")]
 LENGTH = 65536
 
 

@@ -5,7 +5,7 @@ from peer.channels import dynamic, manual, multicast, unicast
 from peer.streams import free_port
 from waits import wait_until
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("onPublicationError")]
 COUNT = 3000
 
 

@@ -11,7 +11,10 @@ from waits import wait_until
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import RegistrationError
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log("option conflicts with existing subscription", "media-rcv-ts-offset"),
+]
 NEAR_NS = 60 * 1_000_000_000
 RESERVED = -8
 
