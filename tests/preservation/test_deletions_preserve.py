@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from live_archive import aeron_home, archiving, until
+from live_archive import archiving, until
 from preservation import content_of, missing
 from retention_facts import reading
+from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.retention.archive_access import StoppedArchive
@@ -182,7 +183,7 @@ class Live:
 def test_requests_take_what_they_name(tmp_path) -> None:
     folder = tmp_path / "archive"
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         archiving(home / "aeron", folder) as server,
         Aeron(server.aeron_dir) as aeron,
         AeronArchive(aeron, request_channel="aeron:ipc", response_channel="aeron:ipc") as archive,

@@ -248,3 +248,17 @@ def test_no_error_is_swallowed(checkout, tracked, suffix):
         for match in swallowed.finditer(path.read_text())
     ]
     assert not found, report(checkout, found)
+
+
+def test_folders_of_tests_in_shared_memory_are_made_in_one_place(checkout, tracked):
+    """There they have the name by which the run finds what was left."""
+    made = re.compile(r"""dir=["']/dev/shm|Path\(f?["']/dev/shm["'/]""")
+    homes = {"tests/support/shared_memory.py", "tests/tidy/test_tidy.py"}
+    found = []
+    for path in tracked:
+        place = path.relative_to(checkout).as_posix()
+        if path.suffix == ".py" and place.startswith("tests/") and place not in homes:
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if made.search(line) and ".glob(" not in line:
+                    found.append(f"{place}:{number}: {line.strip()}")
+    assert not found, "\n".join(found)

@@ -10,10 +10,10 @@ import prerequisites
 import pytest
 from cluster_echo import EchoService
 from cluster_talk import answers, options, talk, the_counter, tool, wait_for
-from live_archive import aeron_home
 from lone_modules import archive_alone, archiving_driver, command, lone_module
 from peer.cluster_node import java_node, java_service, our_node
 from prerequisites import needs_mounts
+from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.service.session_table import Doorbell
@@ -164,7 +164,7 @@ def test_a_log_whose_recording_was_stopped_is_recorded_again(
 def steady(tmp_path: Path) -> Iterator[tuple[SteadyAgent, CountersManager, int, int]]:
     """The native part, which leads: with its counters, and the ids of recording and commits."""
     with (
-        aeron_home() as home,
+        memory_folder() as home,
         MediaDriver(home / "driver", properties=Properties.from_command_line(SHARED)),
         Aeron(home / "driver") as aeron,
     ):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from shared_memory import memory_folder
+from shared_memory import memory_folder, memory_path
 
 from aerolog.testing.recordings import RecordingBuilder
 
@@ -26,7 +24,8 @@ PROGRAM = Path(__file__).parent / "killed_export.py"
 @pytest.fixture(scope="module")
 def archive() -> Iterator[Path]:
     """Three recordings: long, with messages that are no text, empty but for padding."""
-    folder = Path(tempfile.mkdtemp(prefix=f"aerolog-test-{os.getpid()}-", dir="/dev/shm"))
+    folder = memory_path("exports")
+    folder.mkdir()
     long = RecordingBuilder()
     for index in range(400):
         long.add(f"{index} {'m' * (index * 37 % 1500)}".encode())
