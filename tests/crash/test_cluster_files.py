@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
     from crash_disk import FaultPoint, State
 
+pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
+
+
 FOLDER = "/cluster"
 LOG = RecordingBuilder(start_position=0).descriptor()
 LOG_ID = LOG.recording_id

@@ -29,7 +29,7 @@ EARLIER, IDLE, GREEDY = 2001, 2002, 2003
 ERRORS_COUNTER_TYPE = 101
 SIZE = 4 * 1024 * 1024
 
-pytestmark = needs_mounts
+pytestmark = [needs_mounts, pytest.mark.error_log(""), pytest.mark.processes_end]
 
 
 @pytest.fixture

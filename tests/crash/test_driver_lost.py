@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from peer.servers import ServerSpec, start_ours
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.transport.client import Aeron
+
+pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
+
 
 CHANNEL = "aeron:ipc?term-length=64k"
 

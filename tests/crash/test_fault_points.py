@@ -11,6 +11,9 @@ from crash_scripts import SCRIPTS, Setting, fault_points
 
 from aerolog.testing.streams import StreamCheckError
 
+pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
+
+
 PROCESSES = 2
 KILLED = [f"{script}:0:-" for script in SCRIPTS] + ["record:0:CRC-32C"]
 POWER_LOST = [f"{script}:{level}" for script in SCRIPTS for level in ("1:CRC-32", "2:-")]

@@ -12,6 +12,9 @@ from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import AerologError
 
+pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
+
+
 CHANNEL = "aeron:ipc?term-length=64k"
 
 

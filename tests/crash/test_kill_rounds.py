@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
     from aerolog.archive.format.descriptor import RecordingDescriptor
 
+pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
+
+
 WAIT_S = 60.0
 STREAMS = 2
 ENOUGH = 1_500_000  # bytes of a stream in a round

@@ -9,6 +9,9 @@ import pytest
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.transport.client import CountersReader
 
+pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
+
+
 CHANNEL = "aeron:ipc?term-length=64k"
 STREAM = 1001
 RECORDING_POSITION = 100

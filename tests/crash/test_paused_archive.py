@@ -12,6 +12,9 @@ from waits import wait_until
 from aerolog.archive.client import AeronArchive
 from aerolog.transport.client import Aeron
 
+pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
+
+
 CHANNEL = "aeron:ipc?term-length=64k"
 STREAMS = 4
 RECORDING_POSITION = 100  # type id

@@ -10,10 +10,10 @@ import pytest
 from archive_storage.teller import FRAME, SEGMENT, TERM, Teller
 from archive_tool_beside import run_ours, without_frames
 from left_files import Parts, Run, assert_alike, assert_same_lines
-from peer.lifetimes import make_shm_dir
 from peer.servers import ServerSpec, start
 from peer.tool_runner import ToolRunner
 from random_requests import draw_requests
+from shared_memory import memory_path
 
 from aerolog.archive import protocol as ap
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference")]
+pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference"), pytest.mark.error_log("")]
 
 PROPERTIES = {"aeron.archive.id": "7", "aeron.archive.max.concurrent.replays": "4"}
 #: Files of the archive's folder that the reference does not have (docs/compatibility).
@@ -74,7 +74,7 @@ def said_and_left(
 ) -> Left:
     """Play a scenario on an archiving driver of its own, and end it."""
     shutil.rmtree(folder, ignore_errors=True)
-    aeron_dir = make_shm_dir()
+    aeron_dir = memory_path()
     run = Run(texts={str(folder): "<folder>", str(aeron_dir): "<directory>"})
     server = start(
         implementation, ServerSpec("archiving-driver", aeron_dir, folder, PROPERTIES | properties)

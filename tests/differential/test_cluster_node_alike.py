@@ -17,7 +17,7 @@ from aerolog.transport.client import Aeron
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference")]
+pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference"), pytest.mark.error_log("")]
 
 #: What is left out of a cluster's folder, and why.
 LEFT_OUT = {

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fates import Row
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log(""), pytest.mark.processes_end]
 
 
 @pytest.mark.parametrize("whose", ["ours", "reference"])

@@ -11,7 +11,7 @@ import pytest
 from fate_acts import ACTS
 from fate_parts import a_stage
 from fates import ROWS
-from peer.lifetimes import make_shm_dir
+from shared_memory import memory_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def rows_of(names: tuple[str, ...]) -> list[object]:
 
 def play(row: Row, whose: str, names: tuple[str, ...], folder: Path) -> list[str]:
     """Have a part fail; returns what the others did otherwise than the row says."""
-    aeron_dir = make_shm_dir()
+    aeron_dir = memory_path()
     with ExitStack() as opened:
         opened.callback(shutil.rmtree, aeron_dir, ignore_errors=True)
         disk = folder / "disk"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from aerolog.transport.client.publication import ExclusivePublication
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("")]
 
 
 @pytest.fixture

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
+
 
 @contextlib.contextmanager
 def cluster(folder: Path, aeron_dir: str, cluster_id: int) -> Iterator[AeronCluster]:

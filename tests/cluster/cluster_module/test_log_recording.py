@@ -47,7 +47,12 @@ if TYPE_CHECKING:
 
     from aerolog.transport.client import Subscription
 
-pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference")]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.usefixtures("reference"),
+    pytest.mark.error_log(""),
+    pytest.mark.processes_end,
+]
 STRANGER = 1999
 SHARED = ("-Daeron.threading.mode=SHARED", "-Daeron.ipc.term.buffer.length=64k")
 

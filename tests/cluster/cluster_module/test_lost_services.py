@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from peer.cluster_node import Node
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log(""), pytest.mark.processes_end]
 TOOL = [sys.executable, "-m", "aerolog.tools.main"]
 #: The driver's, which says how long a container may be silent.
 TIMEOUT = ("aeron.client.liveness.timeout", "3s")

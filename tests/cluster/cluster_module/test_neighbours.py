@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from peer.cluster_node import Node
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("")]
 
 SMALL_LOG = {
     "aeron.cluster.log.channel": "aeron:ipc?term-length=64k",

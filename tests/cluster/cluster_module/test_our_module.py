@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     from peer.cluster_node import Node
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log("concurrent session limit", "expected termination"),
+]
 
 
 @pytest.fixture

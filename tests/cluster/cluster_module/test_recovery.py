@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
     from peer.cluster_node import Node
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log("recording.log", "did not start", "failed to start"),
+    pytest.mark.processes_end,
+]
 
 
 def counted(node: Node, more: int) -> int:

@@ -12,7 +12,7 @@ from peer.cluster_node import java_service, our_node
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log(""), pytest.mark.processes_end]
 DELETES = ("aeron.dir.delete.on.start=true", "aeron.archive.dir.delete.on.start=true")
 
 

@@ -15,6 +15,9 @@ from aerolog.cluster.module import ClusteredMediaDriver
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
+
+
 DEFECTS = (ValueError, AssertionError, MemoryError, OSError, SystemExit, KeyboardInterrupt)
 
 

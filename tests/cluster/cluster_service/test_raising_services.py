@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
     from peer.cluster_node import Node
 
-pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference")]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.usefixtures("reference"),
+    pytest.mark.error_log(""),
+    pytest.mark.processes_end,
+]
 SERVICE_MARK = service_mark_name(0)
 
 

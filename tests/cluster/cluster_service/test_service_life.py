@@ -48,6 +48,8 @@ pytestmark = [
         "interrupted",
         "the media driver in",
     ),
+    pytest.mark.error_log("closed unexpectedly", "service termination position"),
+    pytest.mark.processes_end,
 ]
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from peer.cluster_node import Node
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.error_log("")]
 
 SERVICES = (EchoService, BatchEchoService, NativeEchoService)
 #: Nanoseconds that a client may make the others wait within a second, with some for the clock.

@@ -41,6 +41,7 @@ pytestmark = [
         "failed to take snapshot",
         "no snapshot today",
     ),
+    pytest.mark.processes_end,
 ]
 
 TOOL = "io.aeron.cluster.ClusterTool"

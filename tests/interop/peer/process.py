@@ -45,13 +45,17 @@ def run_quietly(*command: str) -> str:
     return done.stdout
 
 
-def complaints(declared: Iterable[str]) -> list[str]:
+def complaints(declared: Iterable[str], *, may_end: bool = False) -> list[str]:
     """What processes did since the last call that no test asked for or declared.
 
     Args:
         declared: parts of the error log entries that the present test expects.
+        may_end: whether the present test has processes end by themselves.
     """
     parts = set(declared)
+    if may_end:
+        for process in _watched:
+            process.expect_end()
     found = [line for process in _watched for line in process.complaints(parts)]
     _watched[:] = [process for process in _watched if process.running]
     return found
@@ -98,6 +102,7 @@ class ServerProcess:
         self._new: Entries = Counter()
         self._declared: set[str] = set()
         self._is_end_asked = False
+        self._may_end = False
         self._bad_code: int | None = None
         self._log = self.log_path.open("ab", buffering=0)
         self._lines: queue.Queue[str | None] = queue.Queue()
@@ -164,7 +169,7 @@ class ServerProcess:
 
     def expect_end(self) -> None:
         """Say that the process ends by itself, with any exit code."""
-        self._is_end_asked = True
+        self._is_end_asked = self._may_end = True
 
     def complaints(self, declared: set[str]) -> list[str]:
         """What was neither asked for nor declared: an end, an exit code, entries of error logs."""
@@ -173,7 +178,8 @@ class ServerProcess:
         new, self._new = self._new, Counter()
         found = [f"{self.name}: {line}" for line in undeclared(new, self._declared)]
         code = self.process.poll()
-        if code is not None and (self._bad_code is not None or not self._is_end_asked):
+        is_bad = self._bad_code is not None and not self._may_end
+        if code is not None and (is_bad or not self._is_end_asked):
             found.append(f"{self.name} ended with {code}; its log:\n{self.log()[-4000:]}")
         return found
 

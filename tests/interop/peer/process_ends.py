@@ -2,8 +2,9 @@
 
 A test that expects an error says so with ``@pytest.mark.error_log("part of the entry", ...)``. A
 process that is shared by tests may have an entry late, so that what one test has declared holds as
-long as the process lives. An end that a test asks for, by ``kill``, ``terminate``, ``stop`` or
-``wait``, is declared by that call; ``stop`` expects the exit code 0.
+long as the process lives. ``@pytest.mark.processes_end`` is for tests whose processes end by
+themselves, as those do that lose a partner. An end that a test asks for, by ``kill``,
+``terminate``, ``stop`` or ``wait``, is declared by that call; ``stop`` expects the exit code 0.
 """
 
 from collections import Counter
