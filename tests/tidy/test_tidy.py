@@ -252,7 +252,7 @@ def test_no_error_is_swallowed(checkout, tracked, suffix):
 
 def test_folders_of_tests_in_shared_memory_are_made_in_one_place(checkout, tracked):
     """There they have the name by which the run finds what was left."""
-    made = re.compile(r"""dir=["']/dev/shm|Path\(f?["']/dev/shm["'/]""")
+    made = re.compile(r"""(?<!\w)dir=["']/dev/shm|Path\(f?["']/dev/shm["'/]""")
     homes = {"tests/support/shared_memory.py", "tests/tidy/test_tidy.py"}
     found = []
     for path in tracked:
