@@ -110,20 +110,25 @@ def known_part(
     if header.first_block > 0:
         begin = max(begin, first)
     end = end_position
-    if last < end_position and not frames.descriptor.is_active:
-        # A crash may have taken the last entries of a segment; what is behind it may have come
-        # from another recording.
-        end = min(end_position, _segment_end(frames.descriptor, last))
+    if last < end_position and _may_be_stop(blocks, frames.descriptor, first, last):
+        end = last
     if begin >= end:
         return start_position, start_position
     return _Samples(blocks, frames, begin, end).narrowed(begin, end)
 
 
-def _segment_end(descriptor: RecordingDescriptor, position: int) -> int:
-    """Where the segment ends that has the bytes before a position."""
-    length = descriptor.segment_file_length
-    base = descriptor.segment_base(position)
-    return base if base == position else base + length
+def _may_be_stop(
+    blocks: TimeBlocks, descriptor: RecordingDescriptor, first: int, last: int
+) -> bool:
+    """Whether a recording may have stopped at its index's last entry, so that segments were joined.
+
+    Segments can only be joined at a segment's beginning. An entry elsewhere is the last one because
+    the index was cut short, and so is one with the sample of a frame that was recorded there.
+    """
+    if descriptor.is_active or last == first or descriptor.segment_base(last) != last:
+        return False
+    found = blocks.sample(blocks.block_of(last))
+    return found is None or found[0] != last
 
 
 class _Samples:

@@ -5,7 +5,7 @@ the epoch clock is read and the note goes into a ring, which never makes the rec
 ring is full the note is lost, and times around it are interpolated between its neighbours.
 """
 
-from libc.errno cimport EIO
+from libc.errno cimport EBADF, EIO
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t
 
 from aerolog.archive.time_index.blocks cimport (
@@ -249,6 +249,9 @@ cdef class TimeNotes:
     cdef int32_t _write_block(self) noexcept nogil:
         """Write the block that is being filled, with the entries that it has."""
         cdef int64_t written
+        if self._file is None:  # __init__ did not run
+            self.failed_errno = EBADF
+            return -1
         filling_seal(&self._filling)
         written = self._file.pwrite(
             &self._filling.block, BLOCK_LENGTH, (self._filling.block.number + 1) * BLOCK_LENGTH)

@@ -16,6 +16,7 @@ from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.archive.format.segment import segment_file_name, term_id_at
 from aerolog.archive.time_index.index_file import write_index
+from aerolog.archive.time_index.known_part import RecordedFrames
 from aerolog.archive.time_index.layout import IndexHeader
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.fixed_layout import align
@@ -185,4 +186,6 @@ def write_time_index(
     header = IndexHeader.of(descriptor, source=source, rebuilt=is_rebuilt)
     times = array("q", (time_ns for time_ns, _ in entries))
     positions = array("q", (position for _, position in entries))
-    return write_index(folder, header, times, positions, RealFileSystem())
+    files = RealFileSystem()
+    frames = RecordedFrames(str(folder), descriptor, files)
+    return write_index(folder, header, times, positions, files, frames)

@@ -12,7 +12,7 @@ from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.client.aeron_archive import AsyncAeronArchive
-from aerolog.archive.time_index import TimeIndex, index_path
+from aerolog.archive.time_index import TimeIndex
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
@@ -183,7 +183,7 @@ def test_without_the_property_there_is_no_index(home, tmp_path) -> None:
         assert running.archive.find_position(0, times[-1] + S) == positions[-1]
     finally:
         running.close()
-    assert not (tmp_path / "archive" / "aerolog").exists()
+    assert not (tmp_path / "archive" / "aerolog" / "times").exists()
 
 
 def test_what_belongs_to_no_recording_is_removed_at_the_start(home, tmp_path) -> None:
@@ -194,11 +194,17 @@ def test_what_belongs_to_no_recording_is_removed_at_the_start(home, tmp_path) ->
     assert not path.exists()
 
 
-def test_a_folder_in_the_way_costs_the_index_and_not_the_recording(running) -> None:
-    running.archive_dir.joinpath("aerolog").write_bytes(b"in the way")
-    running.archive.start_recording(CHANNEL, STREAM_ID)
-    times, positions = running.record(CHANNEL, 3)
-    assert running.archive.time_index(0).source == "descriptor"
-    assert running.archive.find_position(0, times[0]) == 0
-    assert running.archive.stop_position(0) == positions[-1]
-    assert index_path(running.archive_dir, 0).endswith("aerolog/times/0.time")
+def test_a_file_in_the_way_costs_the_index_and_not_the_recording(home, tmp_path) -> None:
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    folder.joinpath("aerolog").write_bytes(b"in the way")
+    running = Running(home, folder)
+    try:
+        running.archive.start_recording(CHANNEL, STREAM_ID)
+        times, positions = running.record(CHANNEL, 3)
+        assert running.archive.time_index(0).source == "descriptor"
+        assert running.archive.find_position(0, times[0]) == 0
+        assert running.archive.stop_position(0) == positions[-1]
+    finally:
+        running.close()
+    assert folder.joinpath("aerolog").read_bytes() == b"in the way"
