@@ -54,3 +54,5 @@ cdef class TimeBlocks:
     cdef readonly int64_t limit      # number behind the last block
     cdef int64_t raw_read(self, int64_t number, block_t* block) noexcept nogil
     cdef int32_t read(self, int64_t number, block_t* block) noexcept nogil
+    cdef int64_t entries_before(self, int64_t limit) noexcept nogil
+    cdef int32_t _count(self, int64_t number) noexcept nogil

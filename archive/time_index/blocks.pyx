@@ -15,6 +15,7 @@ from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FRAME_DATA, T
 
 cdef enum:
     CHECKSUM_AT = BLOCK_LENGTH - 4
+    COUNT_AT = BLOCK_LENGTH - 64
     # Bytes of a frame that its sample covers, at most.
     SAMPLED_LENGTH = 96
     # Attempts to read the last block, which the recorder may be writing at the same time.
@@ -198,6 +199,26 @@ cdef class TimeBlocks:
                 return 0
             cpu_pause()
         return 0
+
+    cdef int64_t entries_before(self, int64_t limit) noexcept nogil:
+        """Return the entries of the blocks before one, by their trailers, which are not checked."""
+        cdef int64_t number, found = 0
+        cdef int32_t count
+        for number in range(self.first, limit):
+            count = self._count(number)
+            if 0 < count <= ENTRIES_PER_BLOCK:
+                found += count
+        return found
+
+    cdef int32_t _count(self, int64_t number) noexcept nogil:
+        """Return what the trailer of a block says of its entries; 0 when it cannot be read."""
+        cdef int32_t count = 0
+        cdef int64_t at = (number + 1) * BLOCK_LENGTH + COUNT_AT
+        if not 0 <= number < self.limit:
+            return 0
+        if self._file is not None:
+            return count if self._file.pread(&count, 4, at) == 4 else 0
+        return get_i32(self._memory + at) if at + 4 <= self._memory_length else 0
 
     def damaged(self) -> list:
         """The numbers of all blocks that are not valid; reads the whole file."""

@@ -281,7 +281,7 @@ class TimeIndex(Resource):
 
     @property
     def entries(self) -> int:
-        """The most entries that there may be; 0 when the times are those of the descriptor."""
+        """The number of entries; 0 when the times are those of the descriptor."""
         return self._cursor.count()
 
     @property

@@ -9,7 +9,7 @@ say of all times before a block, and of all from it on.
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from aerolog.archive.time_index.blocks cimport ENTRIES_PER_BLOCK, TimeBlocks
+from aerolog.archive.time_index.blocks cimport TimeBlocks
 
 
 cdef class TimeCursor:
@@ -400,11 +400,11 @@ cdef class TimeCursor:
         return None
 
     def count(self) -> int:
-        """Return the most entries that there may be: the last block of a segment may have room."""
+        """Return the number of entries, exact as long as no block is damaged."""
         number = self._valid_before(self.blocks.limit)
         if number < 0:
             return 0
-        return (number - self.blocks.first) * ENTRIES_PER_BLOCK + self._block.count
+        return self.blocks.entries_before(number) + self._block.count
 
     def steps_back(self) -> int:
         """How often the clock went back between two entries."""

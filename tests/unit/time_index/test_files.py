@@ -16,7 +16,7 @@ from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.time_index import TimeIndex, epoch_ns, index_path
 from aerolog.archive.time_index.blocks import encode_blocks
-from aerolog.archive.time_index.index_file import forget_before, remove_orphans
+from aerolog.archive.time_index.index_file import forget_before, remove_orphans, write_index
 from aerolog.archive.time_index.layout import (
     BLOCK_LENGTH,
     ENTRIES_PER_BLOCK,
@@ -388,3 +388,26 @@ def test_an_active_recording_is_not_rebuilt(tmp_path) -> None:
     builder.write(tmp_path, stopped=False)
     with ArchiveFolder(tmp_path) as opened, pytest.raises(ArchiveError, match="is active"):
         rebuild_index(opened.recording(0))
+
+
+@pytest.mark.parametrize(
+    ("last", "is_known"), [(1023, True), (1025, True), (1024, True), (None, False)]
+)
+def test_only_what_may_have_come_after_a_stop_is_unknown(
+    tmp_path: Path, last: int | None, is_known: bool
+) -> None:
+    builder = RecordingBuilder()
+    for _ in range(1800):
+        builder.add(bytes(96))
+    builder.write(tmp_path)
+    if last is None:  # the recording stopped where its third segment begins
+        times = [(T0, 0), (T0 + MS, FRAME), (T0 + 2 * MS, 2 * 65536)]
+        header = IndexHeader.of(builder.descriptor())
+        columns = (array("q", column) for column in zip(*times, strict=True))
+        write_index(tmp_path, header, *columns, FILES)
+    else:
+        write_time_index(tmp_path, 0, entries(last + 1))
+    with TimeIndex.open(tmp_path, 0) as index:
+        assert last is None or index.entries == last + 1
+        assert index.knows(1700 * FRAME) is is_known
+        assert bool(index.problems) is not is_known
