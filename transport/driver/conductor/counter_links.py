@@ -88,8 +88,10 @@ class CounterLinks:
         for index, link in enumerate(self._links):
             if link.registration_id == command.registration_id:
                 remove_at(self._links, index)
+                # Freed first: who has the answer finds the counter freed.
+                self._context.free_counter(link.counter_id)
                 self._context.tell(OperationSuccess(command.correlation_id))
-                self._free(link)
+                self._context.tell(UnavailableCounter(link.registration_id, link.counter_id))
                 return
         raise ControlProtocolError(
             ErrorCode.UNKNOWN_COUNTER, f"unknown counter: {command.registration_id}"
@@ -98,8 +100,5 @@ class CounterLinks:
     def on_timer(self) -> None:
         """Free the counters of clients that are gone."""
         for link in take_from(self._links, lambda link: link.client.gone):
-            self._free(link)
-
-    def _free(self, link: CounterLink) -> None:
-        self._context.tell(UnavailableCounter(link.registration_id, link.counter_id))
-        self._context.free_counter(link.counter_id)
+            self._context.free_counter(link.counter_id)
+            self._context.tell(UnavailableCounter(link.registration_id, link.counter_id))
