@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from peer.cluster_node import Node
 
 M = TypeVar("M", bound=Message)
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.processes_end]
 SUPPORT = Path(__file__).resolve().parents[2] / "support"
 UDP = ("aeron:udp", "aeron:udp?endpoint=localhost:0")
 IPC = ("aeron:ipc", "aeron:ipc")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from peer.cluster_node import Node
 
+pytestmark = pytest.mark.processes_end
+
 # How many sessions of each kind come in a round, and how many rounds come after the first one.
 FORMS = [
     pytest.param(3, 1, id="short"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from aerolog.cluster.client import AeronCluster
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.processes_end]
 
 
 @contextlib.contextmanager

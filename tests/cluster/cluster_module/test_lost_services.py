@@ -144,7 +144,7 @@ def test_a_service_that_goes_while_the_cluster_ends_does_not_hold_it_up(
         )
         assert done.returncode == 0
         assert node.process.wait() == 0
-        os.kill(container.pid, signal.SIGCONT)
+        container.kill()
 
 
 def test_the_driver_of_a_node_is_killed_while_it_waits(tmp_path: Path, reference: object) -> None:

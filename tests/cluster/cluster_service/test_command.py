@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from .conftest import NodeMaker
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.processes_end]
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "cluster" / "services.md"
 COMMAND = [sys.executable, "-m", "aerolog.tools.main"]
 
