@@ -17,7 +17,12 @@ from aerolog.transport.client import Aeron
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference"), pytest.mark.error_log("")]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.usefixtures("reference"),
+    pytest.mark.error_log(""),
+    pytest.mark.processes_end,
+]
 
 #: What is left out of a cluster's folder, and why.
 LEFT_OUT = {
