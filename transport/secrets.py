@@ -25,10 +25,12 @@ _SIGN: Final = re.compile(
 #: In a URL a parameter is left out on a weaker suspicion: nothing is lost with it that says where.
 _SECRET_NAME: Final = re.compile(rf"{_NAMES}|.*(?:secret|password|token|key).*", re.IGNORECASE)
 _VALUE: Final = r"(?:'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]*[^\s'\",;.)}\]])"
-# A setting in a text, as ``password=abc`` or ``fs.azure.account.key.x = abc``. The token of a replay
-# is the archive's own number, which the reference's error log has as well.
+# A setting in a text, as ``password=abc`` or ``fs.azure.account.key.x = abc``. The token of a
+# replay is the archive's own number, which the reference's error log has as well.
 _SETTING: Final = re.compile(
-    rf"(?<![\w.-])(?!replayToken\b)((?:[\w-]+\.)*(?:{_NAMES})(?:\.[\w.-]+)?\s?=\s?){_VALUE}", re.IGNORECASE
+    r"(?<![\w.-])(?!replayToken\b)"
+    rf"((?:[\w-]+\.)*(?:{_NAMES})(?:\.[\w.-]+)?\s?=\s?){_VALUE}",
+    re.IGNORECASE,
 )
 # A setting in JSON, or in what Python shows of a mapping.
 _ENTRY: Final = re.compile(
