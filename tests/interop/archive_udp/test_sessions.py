@@ -17,7 +17,11 @@ from aerolog.transport.errors import AerologError, AeronTimeoutError, ArchiveErr
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = [pytest.mark.interop, pytest.mark.error_log("controlSessionId=", "onPublicationError")]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.error_log("controlSessionId=", "onPublicationError"),
+    pytest.mark.processes_end,
+]
 HOST = "127.0.0.1"
 SESSIONS = 102
 SESSION = 113

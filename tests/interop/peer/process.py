@@ -148,6 +148,7 @@ class ServerProcess:
                 f"{self.name} printed no line within {timeout:g} s; its log:\n{self.log()}"
             ) from None
         if line is None:
+            self.expect_end()  # whoever waits for the line hears of it here
             self.process.wait(timeout=10)
             raise AssertionError(
                 f"{self.name} ended with {self.process.returncode}; its log:\n{self.log()}"
