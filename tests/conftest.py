@@ -57,7 +57,11 @@ def temporary_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         patch.setenv("TMPDIR", home)
         patch.setattr(tempfile, "tempdir", None)
         yield
-        found = sorted(path.name for path in Path(home).iterdir() if path.name.startswith(OURS))
+        found = sorted(
+            path.name
+            for path in Path(home).iterdir()
+            if path.is_dir() and path.name.startswith(OURS)
+        )
         shutil.rmtree(home)
     assert not found, f"folders left in TMPDIR: {found}"
 
