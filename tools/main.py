@@ -29,12 +29,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command.
 
     Args:
-        argv: arguments after the program's name; those of the process when None.
+        argv: arguments after the program's name. None takes those of the process, which is to
+            end with this call's exit code; a signal that comes after the command does not change
+            that.
 
     Returns:
         The exit code.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is not None:
+        return _main(list(argv))
+    from aerolog.transport.concurrent.stop_signal import ignore_stop_signals
+
+    code = _main(sys.argv[1:])
+    ignore_stop_signals()
+    return code
+
+
+def _main(arguments: list[str]) -> int:
+    """Runs one command; returns its exit code."""
     _open_closed_streams()
     missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
     if missing and arguments != ["--version"]:

@@ -3,6 +3,9 @@
 import sys
 
 from aerolog.archive.service.main import main_archive
+from aerolog.transport.concurrent.stop_signal import ignore_stop_signals
 
 if __name__ == "__main__":
-    sys.exit(main_archive(sys.argv[1:]))
+    code = main_archive(sys.argv[1:])
+    ignore_stop_signals()
+    sys.exit(code)

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 SUMS_FOLDER: Final = "aerolog"
 #: The owner of the consensus module's checksums.
 SUMS_OF_MODULE: Final = "module"
-_PREFIX: Final = "checksums-"
+#: How the names of the files begin.
+SUMS_PREFIX: Final = "checksums-"
 _VERSION: Final = 1
 #: Bytes of a file of checksums; a longer one is none.
 _LENGTH_MAX: Final = 16 * 1024 * 1024
@@ -135,7 +136,7 @@ class FolderSums:
     ) -> None:
         self._files = files or RealFileSystem()
         self._folder = str(Path(cluster_dir) / SUMS_FOLDER)
-        self.path = str(Path(self._folder) / f"{_PREFIX}{owner}.json")
+        self.path = str(Path(self._folder) / f"{SUMS_PREFIX}{owner}.json")
         self._log_path = str(Path(cluster_dir) / RECORDING_LOG_NAME)
         content = self._load()
         self._log: bytes | None = content.get("recording_log")
@@ -262,7 +263,7 @@ def files_of_sums(cluster_dir: str | Path, files: FileSystem | None = None) -> l
     folder = str(Path(cluster_dir) / SUMS_FOLDER)
     if not files.is_dir(folder):
         return []
-    names = sorted(name for name in files.list_dir(folder) if name.startswith(_PREFIX))
+    names = sorted(name for name in files.list_dir(folder) if name.startswith(SUMS_PREFIX))
     return [str(Path(folder) / name) for name in names]
 
 

@@ -128,3 +128,9 @@ _HEALTH_RECORD: Final = [
     for item in items(health_layout.RECORD, _NOTES)
 ]
 _HEALTH_CHECKSUM_AT: Final = next(f.offset for f in health_layout.HEADER if f.name == "checksum")
+
+
+def reserve(data: memoryview, name: str, limit: int) -> Iterator[Section]:
+    """The room that is reserved, of which only the length matters."""
+    del name, limit
+    yield Section("Room", 0, len(data), [])

@@ -38,10 +38,12 @@ _EXPLAINERS: Final[dict[str, Callable[[memoryview, str, int], Iterator[Section]]
     file_kinds.TIMES: companion_sections.time_index,
     file_kinds.HEALTH: companion_sections.health,
     file_kinds.RETENTION: archive_files.text,
+    file_kinds.RESERVE: companion_sections.reserve,
     file_kinds.CLUSTER_MARK: cluster_files.mark,
     file_kinds.CLUSTER_LINK: archive_files.text,
     file_kinds.RECORDING_LOG: cluster_files.recording_log,
     file_kinds.NODE_STATE: cluster_files.node_state,
+    file_kinds.SUMS: archive_files.text,
 }
 
 

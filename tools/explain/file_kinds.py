@@ -19,12 +19,14 @@ from aerolog.archive.retention.retention_folder import (
     HOLDS_NAME,
     JOURNAL_NAME,
     LOCK_NAME,
+    RESERVE_NAME,
     STEP_LOCK_NAME,
 )
 from aerolog.archive.time_index.layout import INDEX_SUFFIX
 from aerolog.archive.time_index.layout import MAGIC as TIMES_MAGIC
 from aerolog.archive.verification.layout import HEALTH_SUFFIX
 from aerolog.archive.verification.layout import MAGIC as HEALTH_MAGIC
+from aerolog.cluster.files.folder_sums import SUMS_PREFIX
 from aerolog.cluster.files.layout import CLUSTER_MARK_NAME, NODE_STATE_NAME, RECORDING_LOG_NAME
 from aerolog.cluster.protocol.mark_header import MarkFileHeader as ClusterMarkFileHeader
 from aerolog.tools.archive_tool.segment_names import is_term_length
@@ -52,10 +54,12 @@ ERRORS: Final = "saved errors"
 TIMES: Final = "time index"
 HEALTH: Final = "health"
 RETENTION: Final = "retention"
+RESERVE: Final = "reserve"
 CLUSTER_MARK: Final = "cluster mark file"
 CLUSTER_LINK: Final = "cluster mark link"
 RECORDING_LOG: Final = "recording log"
 NODE_STATE: Final = "node state"
+SUMS: Final = "cluster checksums"
 
 MEANINGS: Final = {
     CNC: "A media driver's command and control file: commands, answers, counters, errors.",
@@ -72,10 +76,12 @@ MEANINGS: Final = {
     TIMES: "A time index: when a recording came to which position; only archives of ours keep it.",
     HEALTH: "What verification knows of a recording's closed segments, with their fingerprints.",
     RETENTION: "A file of retention: what is held, what went and why, or a lock, which is empty.",
+    RESERVE: "Room that retention takes for its own files when the disk is full.",
     CLUSTER_MARK: "A cluster node's mark file: who owns the folder, its sign of life, its errors.",
     CLUSTER_LINK: "Names the folder of a mark file of a cluster's node.",
     RECORDING_LOG: "A node's recording log: which recordings are its log and its snapshots.",
     NODE_STATE: "A node's state: the highest term in which it stood or voted.",
+    SUMS: "Checksums of a node's recording log and snapshots; only nodes of ours keep them.",
 }
 
 RETENTION_NAMES: Final = (HOLDS_NAME, JOURNAL_NAME, LOCK_NAME, STEP_LOCK_NAME)
@@ -98,6 +104,8 @@ _NAMES: Final = (
     (re.compile(r"cluster-mark(-service-\d+)?\.lnk"), CLUSTER_LINK),
     (re.compile(re.escape(RECORDING_LOG_NAME) + r"(\.bak|\.tmp)?"), RECORDING_LOG),
     (re.compile(re.escape(NODE_STATE_NAME)), NODE_STATE),
+    (re.compile(re.escape(SUMS_PREFIX) + r".+\.json"), SUMS),
+    (re.compile(re.escape(RESERVE_NAME)), RESERVE),
     *((re.compile(re.escape(name)), RETENTION) for name in RETENTION_NAMES),
 )
 

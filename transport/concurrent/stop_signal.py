@@ -109,6 +109,16 @@ class ServiceStop(StopSignal):
         self.stop()
 
 
+def ignore_stop_signals() -> None:
+    """Let no stop signal change the exit code of a process that has done its work.
+
+    The interpreter takes some time to end. The default action of a signal that comes then would
+    make an ordered end look like a killed process.
+    """
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def say_failure(error: BaseException, exit_code: int) -> int:
     """Write why a service could not start or go on to stderr; return the exit code."""
     if os.environ.get("AEROLOG_TRACEBACK"):

@@ -2,6 +2,9 @@
 
 import sys
 
+from aerolog.transport.concurrent.stop_signal import ignore_stop_signals
 from aerolog.transport.driver.main import main
 
-sys.exit(main(sys.argv[1:]))
+code = main(sys.argv[1:])
+ignore_stop_signals()
+sys.exit(code)

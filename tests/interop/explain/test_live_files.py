@@ -43,7 +43,7 @@ def test_all_files(implementation: str, start_server: Any, stream_id: int) -> No
                 if path.is_file()
             ]
             explained = [explain(str(path), 20) for path in paths]
-    own = {"duty cycles", "time index"} if implementation == "ours" else set()
+    own = {"duty cycles", "reserve", "time index"} if implementation == "ours" else set()
     assert {one.kind for one in explained} == KINDS | own
     assert [(one.path, one.damage) for one in explained if one.damage] == []
     logs = {row.note for one in explained if one.kind == "log" for row in one.sections[0].rows}

@@ -13,7 +13,7 @@ from aerolog.archive.retention.clock import read_clock
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.policy_file import parse_policies
 from aerolog.archive.retention.run import Retention
-from aerolog.testing.recordings import RecordingBuilder
+from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference")]
 
 SEGMENT = 64 * 1024
+LONG_AGO_NS = 1_700_000_000_500_000_000
 POLICIES = """
 [[policy]]
 name = "cut"
@@ -41,7 +42,8 @@ def test_a_folder_of_which_segments_and_recordings_went_is_verified(tmp_path: Pa
         builder = RecordingBuilder(stream_id=stream_id, checksum=checksum_for("CRC-32C"))
         while builder.position < 4 * SEGMENT + 5000:
             builder.add(bytes(1000))
-        builder.write(folder)
+        times = [(LONG_AGO_NS, 0), (LONG_AGO_NS + 1, builder.position - 1)]
+        write_time_index(folder, builder.write(folder), times)
     Holds.open(folder).add(1, "audit")
     files = RealFileSystem()
     retention = Retention(

@@ -241,3 +241,25 @@ def test_a_standard_stream_may_be_closed(
         check=False,
     )
     assert (ran.returncode, b"Traceback" in ran.stderr) == (code, False), ran.stderr
+
+
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGINT", "SIGHUP"])
+@pytest.mark.parametrize(
+    ("module", "argument", "exit_code"),
+    [
+        ("aerolog", "--version", 0),
+        ("aerolog.transport.driver", "--wrong", 2),
+        ("aerolog.archive.service", "--wrong", 2),
+    ],
+)
+def test_a_signal_that_comes_after_the_work_changes_no_exit_code(
+    module: str, argument: str, exit_code: int, number: str
+) -> None:
+    """As with a node that ends by itself at the moment in which an operator ends it."""
+    code = (
+        "import atexit, os, runpy, signal, sys;"
+        f"atexit.register(lambda: os.kill(os.getpid(), signal.{number}));"
+        f"sys.argv[0] = {module!r};"
+        f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    )
+    assert python(code, argument).returncode == exit_code
