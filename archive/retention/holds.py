@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1
 REASON_MAX: Final = 1024
+#: Kind of the need of a hold.
+HOLD_NEED: Final = "hold"
 _STEP_PATIENCE_S: Final = 30.0
 
 
@@ -59,7 +61,7 @@ class Hold:
 
     def need(self) -> Need:
         """Return the need that a plan respects for this hold."""
-        return Need(self.recording_id, 0, "hold", f"held: {self.reason}")
+        return Need(self.recording_id, 0, HOLD_NEED, f"held: {self.reason}")
 
 
 class Holds:

@@ -5,6 +5,9 @@ times (`aerolog.archive.time_index.time_query`): an archive that does not know i
 recording. The request's lowest recording id is the first one to report. The answer's text has an
 entry ``recording,position,kind`` for each reader, and its relevant id is where to continue, -1 at
 the end.
+
+A second query asks in the same way for the archive's folder, since holds, and the needs of
+pipelines, are beside its recordings. The path is the answer's text.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 READERS: Final = f"{PREFIX}readers"
+FOLDER: Final = f"{PREFIX}folder"
 REPLAY: Final = "replay"
 REPLICATION: Final = "replication"
 #: Entries in an answer, of at most 60 characters each.

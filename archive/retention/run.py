@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerolog.archive.format.mark_file import running_archive
 from aerolog.archive.retention.clock import clock_problem
 from aerolog.archive.retention.folder_facts import archive_age, look, newest_ms
 from aerolog.archive.retention.journal import Journal
+from aerolog.archive.retention.needs import Lookup, nothing_known
 from aerolog.archive.retention.planner import plan
 from aerolog.archive.retention.retention_folder import reserve_room, run_lock
 from aerolog.archive.retention.steps import Applied, PlanRun, settle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from aerolog.archive.retention.archive_access import ArchiveAccess
@@ -26,21 +27,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """Knowledge from outside the folder: SQL catalog, archive and file system.
-
-    Attributes:
-        labels: labels by recording id.
-        needs: needs of exports, pipelines and replications elsewhere.
-        total_bytes: the file system's size, None when it is not known.
-    """
-
-    labels: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
-    needs: tuple[Need, ...] = ()
-    total_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
     """Retention of one archive's folder.
 
@@ -49,8 +35,7 @@ class Retention:
         policies: policies that ``checked`` accepted.
         files: the file system to use.
         read_clock: reads the machine's clocks.
-        known: returns knowledge from outside, called for each plan and before each request; raises
-            an error when it cannot tell all needs, and nothing more is deleted.
+        known: looks up what is known outside the folder, for each plan and before each request.
         accept_clock: whether to accept the clock whatever contradicts it.
     """
 
@@ -58,7 +43,7 @@ class Retention:
     policies: Policies
     files: FileSystem
     read_clock: Callable[[], ClockReading]
-    known: Callable[[], Known] = Known
+    known: Lookup = nothing_known
     accept_clock: bool = False
 
     def plan(self, needs: Iterable[Need] = ()) -> Plan:
@@ -113,13 +98,13 @@ class Retention:
                 journal,
                 self.files,
                 self.read_clock,
-                needs=lambda: self.known().needs,
+                known=self.known,
             )
             return planned, applying.apply(planned, settled)
 
     def _plan(self, journal: Journal, needs: Iterable[Need]) -> Plan:
         clock = self.read_clock()
-        known = self.known()
+        known = self.known(None)
         facts = look(
             self.archive_dir,
             clock.now_ms,

@@ -21,7 +21,7 @@ from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.archive.retention.archive_access import RefusedError, base_of, names_of
 from aerolog.archive.retention.errors import RetentionError
-from aerolog.archive.retention.holds import Holds, step_lock
+from aerolog.archive.retention.holds import step_lock
 from aerolog.archive.retention.journal import (
     DONE,
     NOT_DONE,
@@ -32,6 +32,7 @@ from aerolog.archive.retention.journal import (
     STEP_END,
     Journal,
 )
+from aerolog.archive.retention.needs import Lookup, PresentNeeds, Taking, nothing_known
 from aerolog.archive.retention.plan import RECORDING, SEGMENTS, Kept, Step
 from aerolog.transport.errors import FileFormatError
 
@@ -185,8 +186,7 @@ class PlanRun:
         journal: the folder's journal.
         files: the file system to use.
         read_clock: reads the machine's clocks.
-        needs: returns the present needs of exports and pipelines, called before each request;
-            holds are read in any case.
+        known: looks up the present needs of exports and pipelines, before each request.
         files_max: most files in one request.
     """
 
@@ -198,7 +198,7 @@ class PlanRun:
         files: FileSystem,
         read_clock: Callable[[], ClockReading],
         *,
-        needs: Callable[[], Iterable[Need]] = tuple,
+        known: Lookup = nothing_known,
         files_max: int = FILES_MAX,
     ) -> None:
         self._archive_dir = archive_dir
@@ -206,7 +206,13 @@ class PlanRun:
         self._journal = journal
         self._files = files
         self._read_clock = read_clock
-        self._needs = needs
+        self._needs = PresentNeeds(
+            archive_dir=archive_dir,
+            files=files,
+            known=known,
+            archive=archive.needs,
+            now_ms=lambda: read_clock().now_ms,
+        )
         self._files_max = files_max
         self._result = Applied()
 
@@ -255,8 +261,8 @@ class PlanRun:
                 return
 
     def _do_part(self, step: Step) -> bool:
-        with step_lock(self._archive_dir, self._files):
-            kept = self._kept(step)
+        with self._needs.step(_taking(step)) as need:
+            kept = self._kept(step, need)
             if kept is not None:
                 self._result.kept.append(kept)
                 return False
@@ -300,17 +306,11 @@ class PlanRun:
 
     # -- checks before a step ---------------------------------------------------------------------
 
-    def _kept(self, step: Step) -> Kept | None:
+    def _kept(self, step: Step, need: Need | None) -> Kept | None:
         """Return why a step must not be carried out any more, None when it may be."""
         recording_id = step.recording_id
-        now_ms = self._read_clock().now_ms
-        held = Holds.open(self._archive_dir, self._files).of(recording_id, now_ms)
-        needs = [hold.need() for hold in held]
-        needs += [need for need in self._needs() if need.recording_id == recording_id]
-        for need in needs:
-            whole = step.kind == RECORDING and not need.is_over(step.new_start_position)
-            if whole or need.position < step.new_start_position:
-                return Kept(recording_id, step.start_position, need.kind, need.text)
+        if need is not None:
+            return Kept(recording_id, step.start_position, need.kind, need.text)
         found = self._archive.descriptor(recording_id)
         changed = _change(step, found)
         if changed is not None:
@@ -345,6 +345,13 @@ class PlanRun:
             bytes=size,
             text=text[:500],
         )
+
+
+def _taking(step: Step) -> Taking:
+    """Return what a step takes."""
+    if step.kind == RECORDING:
+        return Taking(recording_id=step.recording_id, stop_position=step.new_start_position)
+    return Taking(recording_id=step.recording_id, before=step.new_start_position)
 
 
 def _change(step: Step, found: RecordingDescriptor | None) -> str | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import func, select
+from sqlalchemy import and_, func, select
 from sqlalchemy.orm import aliased
 
 from aerolog.archive.format.catalog_map import CatalogReader
@@ -52,7 +52,7 @@ from aerolog.transport.memory.filesystem import RealFileSystem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from sqlalchemy import Select
+    from sqlalchemy import ColumnElement, Select
     from sqlalchemy.orm import Session
 
 REPLICATION: Final = "replication"
@@ -85,8 +85,9 @@ def retention_facts(
     catalog: RecordingCatalog | str | None = None,
     *,
     exports: Iterable[str | Path] = (),
+    recording_id: int | None = None,
 ) -> CatalogFacts:
-    """Collect the labels and needs of an archive's recordings.
+    """Collect the labels and needs of an archive's recordings, or of one of them.
 
     A pipeline needs each recording that it has loaded from its mark on, however much is recorded
     later, and all of the recordings that it chooses and has not loaded yet. During its first run it
@@ -97,6 +98,7 @@ def retention_facts(
         archive_dir: the archive's folder.
         catalog: an open catalog, or its URL; None uses the one in the folder, if there is one.
         exports: further targets whose manifests are read: folders or URLs.
+        recording_id: the recording that is asked about, None for all.
 
     Raises:
         NeedsUnknownError: a catalog, the folder's journal or a manifest is missing, out of date,
@@ -104,7 +106,7 @@ def retention_facts(
         FileNotFoundError: the folder has no catalog of an archive.
     """
     place = place_of(archive_dir)
-    starts = _start_times(place)
+    starts = _start_times(place, recording_id)
     needs = [need for to in exports for need in _of_target(to, starts)]
     try:
         with ExitStack() as stack:
@@ -112,15 +114,16 @@ def retention_facts(
             if opened is None:
                 return CatalogFacts(needs=tuple(needs))
             session, archive_fk = stack.enter_context(_present_rows(opened, place))
-            needs += _of_unknown(session, archive_fk, starts, opened, place)
-            needs += _of_exports(session, archive_fk)
-            needs += _of_marks(session, archive_fk)
-            needs += _of_first_runs(session, archive_fk, opened.clock.now_epoch_ms())
-            needs += _of_jobs(session, archive_fk)
-            needs += _of_replications(session, place)
+            asked = _Asked(archive_fk, recording_id)
+            needs += _of_unknown(session, asked, starts, opened, place)
+            needs += _of_exports(session, asked)
+            needs += _of_marks(session, asked)
+            needs += _of_first_runs(session, asked, opened.clock.now_epoch_ms())
+            needs += _of_jobs(session, asked)
+            needs += _of_replications(session, place, asked)
             return CatalogFacts(
-                labels=_labels(session, archive_fk),
-                names=_names(session, archive_fk),
+                labels=_labels(session, asked),
+                names=_names(session, asked),
                 needs=tuple(needs),
             )
     except (CatalogError, OSError) as error:
@@ -131,15 +134,36 @@ def _unknown(text: str) -> NeedsUnknownError:
     return NeedsUnknownError(f"nothing is deleted: {text}")
 
 
-def _start_times(place: str) -> dict[int, int]:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The rows that are asked about.
+
+    Attributes:
+        archive_fk: key of the archive.
+        recording_id: the recording, None for all of the archive.
+    """
+
+    archive_fk: int
+    recording_id: int | None
+
+    @property
+    def recordings(self) -> ColumnElement[bool]:
+        """The condition that their recordings meet."""
+        of_archive = Recording.archive_fk == self.archive_fk
+        if self.recording_id is None:
+            return of_archive
+        return and_(of_archive, Recording.recording_id == self.recording_id)
+
+
+def _start_times(place: str, only_id: int | None) -> dict[int, int]:
     """The start times of the folder's recordings by id, epoch milliseconds."""
     found: dict[int, int] = {}
     with CatalogReader.open(place, RealFileSystem()) as entries:
-        for recording_id in entries.ids():
+        for recording_id in entries.ids() if only_id is None else (only_id,):
             try:
                 descriptor = entries.checked_entry(recording_id).descriptor
             except (FileFormatError, ArchiveError):
-                continue  # Nothing of a recording with a damaged entry is deleted.
+                continue  # Nothing of a recording with a damaged entry, or none, is deleted.
             found[recording_id] = descriptor.start_timestamp
     return found
 
@@ -242,7 +266,7 @@ def _is_behind(archive: Archive, journal: JournalFile | None, catalog: Recording
 
 def _of_unknown(
     session: Session,
-    archive_fk: int,
+    asked: _Asked,
     starts: Mapping[int, int],
     catalog: RecordingCatalog,
     place: str,
@@ -252,7 +276,7 @@ def _of_unknown(
     Raises:
         NeedsUnknownError: the catalog has other recordings of the same ids.
     """
-    rows = select(Recording.recording_id, Recording.start_time_ms).where(_is_of(archive_fk))
+    rows = select(Recording.recording_id, Recording.start_time_ms).where(asked.recordings)
     known = {one.recording_id: one.start_time_ms for one in session.execute(rows)}
     needs = []
     for recording_id, start_ms in starts.items():
@@ -271,22 +295,22 @@ def _of_unknown(
 # -- labels ---------------------------------------------------------------------------------------
 
 
-def _labels(session: Session, archive_fk: int) -> dict[int, dict[str, str]]:
+def _labels(session: Session, asked: _Asked) -> dict[int, dict[str, str]]:
     found: dict[int, dict[str, str]] = {}
     rows = select(Recording.recording_id, Tag.key, Tag.value).join(
         Recording, Recording.id == Tag.recording_fk
     )
-    for recording_id, key, value in session.execute(rows.where(_is_of(archive_fk))):
+    for recording_id, key, value in session.execute(rows.where(asked.recordings)):
         found.setdefault(recording_id, {})[key] = value
     return found
 
 
-def _names(session: Session, archive_fk: int) -> dict[int, tuple[str, ...]]:
+def _names(session: Session, asked: _Asked) -> dict[int, tuple[str, ...]]:
     found: dict[int, list[str]] = {}
     rows = select(Recording.recording_id, Name.name).join(
         Recording, Recording.id == Name.recording_fk
     )
-    for recording_id, name in session.execute(rows.where(_is_of(archive_fk))):
+    for recording_id, name in session.execute(rows.where(asked.recordings)):
         found.setdefault(recording_id, []).append(name)
     return {recording_id: tuple(sorted(names)) for recording_id, names in found.items()}
 
@@ -294,22 +318,22 @@ def _names(session: Session, archive_fk: int) -> dict[int, tuple[str, ...]]:
 # -- needs ----------------------------------------------------------------------------------------
 
 
-def _of_exports(session: Session, archive_fk: int) -> Iterator[Need]:
+def _of_exports(session: Session, asked: _Asked) -> Iterator[Need]:
     rows = (
         select(Recording.recording_id, Export.until_position, Export.target)
         .join(Recording, Recording.id == Export.recording_fk)
-        .where(_is_of(archive_fk), Export.state == RUNNING)
+        .where(asked.recordings, Export.state == RUNNING)
     )
     for recording_id, position, target in session.execute(_in_order(rows)):
         yield Need(recording_id, position, EXPORT, _unfinished(target))
 
 
-def _of_marks(session: Session, archive_fk: int) -> Iterator[Need]:
+def _of_marks(session: Session, asked: _Asked) -> Iterator[Need]:
     """Needs of jobs that have come up to a mark, also where nothing is recorded after it yet."""
     rows = (
         select(Recording.recording_id, Mark.position, Mark.job, Mark.output)
         .join(Recording, Recording.id == Mark.recording_fk)
-        .where(_is_of(archive_fk))
+        .where(asked.recordings)
     )
     for recording_id, position, job, output in session.execute(_in_order(rows)):
         text = (
@@ -319,16 +343,16 @@ def _of_marks(session: Session, archive_fk: int) -> Iterator[Need]:
         yield Need(recording_id, position, PIPELINE, text, reads_on=True)
 
 
-def _of_first_runs(session: Session, archive_fk: int, now_ms: int) -> Iterator[Need]:
+def _of_first_runs(session: Session, asked: _Asked, now_ms: int) -> Iterator[Need]:
     """Needs of jobs that are active and have no mark yet."""
     going_on = select(PipelineRun).where(PipelineRun.state == RUNNING)
     jobs = sorted({run.job for run in session.scalars(going_on) if run_error(run, now_ms) is None})
     for job in jobs:
-        for recording_id, _ in session.execute(_unmarked(archive_fk, job, None)):
+        for recording_id, _ in session.execute(_unmarked(asked, job, None)):
             yield Need(recording_id, 0, PIPELINE, f"job {job} runs, and may be reading it")
 
 
-def _of_jobs(session: Session, archive_fk: int) -> Iterator[Need]:
+def _of_jobs(session: Session, asked: _Asked) -> Iterator[Need]:
     """Needs of jobs that have run, for the recordings that their next runs will load first."""
     ended = select(PipelineRun.job, func.max(PipelineRun.started_ms).label("started_ms"))
     ended = ended.where(PipelineRun.state == COMPLETE).group_by(PipelineRun.job)
@@ -338,7 +362,7 @@ def _of_jobs(session: Session, archive_fk: int) -> Iterator[Need]:
     )
     for job, report in session.execute(runs.order_by(PipelineRun.job)).all():
         values = json.loads(report or "{}")
-        waiting = session.execute(_unmarked(archive_fk, job, values.get("target"))).all()
+        waiting = session.execute(_unmarked(asked, job, values.get("target"))).all()
         chosen = _chosen(session, values.get("conditions")) if waiting else None
         text = f"job {job} has not loaded it; for a job that is given up: aerolog pipeline forget"
         for recording_id, key in waiting:
@@ -346,13 +370,13 @@ def _of_jobs(session: Session, archive_fk: int) -> Iterator[Need]:
                 yield Need(recording_id, 0, PIPELINE, f"{text} {job}")
 
 
-def _unmarked(archive_fk: int, job: str, output: str | None) -> Select[Any]:
+def _unmarked(asked: _Asked, job: str, output: str | None) -> Select[Any]:
     """Ids and keys of the recordings of an archive that a job has no mark of."""
     marked = select(Mark.recording_fk).where(Mark.job == job)
     if output is not None:
         marked = marked.where(Mark.output == output)
     rows = select(Recording.recording_id, Recording.id)
-    return _in_order(rows.where(_is_of(archive_fk), Recording.id.not_in(marked)))
+    return _in_order(rows.where(asked.recordings, Recording.id.not_in(marked)))
 
 
 def _chosen(session: Session, conditions: Mapping[str, Any] | None) -> set[int] | None:
@@ -370,7 +394,7 @@ def _chosen(session: Session, conditions: Mapping[str, Any] | None) -> set[int] 
         return None
 
 
-def _of_replications(session: Session, place: str) -> Iterator[Need]:
+def _of_replications(session: Session, place: str, asked: _Asked) -> Iterator[Need]:
     """Needs of another archive's active recordings, which are copies of these recordings."""
     copy, home = aliased(Recording), aliased(Archive)
     rows = (
@@ -386,6 +410,8 @@ def _of_replications(session: Session, place: str) -> Iterator[Need]:
         .where(copy.state == State.ACTIVE)
         .order_by(Lineage.source_recording_id, home.place, copy.recording_id)
     )
+    if asked.recording_id is not None:
+        rows = rows.where(Lineage.source_recording_id == asked.recording_id)
     for recording_id, position, copied, where in session.execute(rows):
         if recording_id is not None:
             text = f"recording {copied} of {where} is being replicated from it"
@@ -427,10 +453,6 @@ def _of_target(to: str | Path, starts: Mapping[int, int]) -> list[Need]:
 
 def _unfinished(target: str) -> str:
     return f"an export of it to {target} is not finished: run it again"
-
-
-def _is_of(archive_fk: int) -> Any:
-    return Recording.archive_fk == archive_fk
 
 
 def _in_order(rows: Any) -> Select[Any]:

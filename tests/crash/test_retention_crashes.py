@@ -19,8 +19,9 @@ from aerolog.archive.retention.archive_access import StoppedArchive
 from aerolog.archive.retention.facts import Need
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import Journal
+from aerolog.archive.retention.needs import Known
 from aerolog.archive.retention.policy_file import parse_policies
-from aerolog.archive.retention.run import Known, Retention
+from aerolog.archive.retention.run import Retention
 from aerolog.archive.retention.status import retention_status
 from aerolog.archive.retention.steps import PlanRun
 from aerolog.transport.errors import AerologError
@@ -63,7 +64,7 @@ def run(disk: CrashDisk) -> None:
         policies=POLICIES,
         files=disk,
         read_clock=reading,
-        known=lambda: Known(needs=(NEED,)),
+        known=lambda _id: Known(needs=(NEED,)),
     )
     with StoppedArchive.borrow(FOLDER, disk) as door:
         planned = retention.plan()

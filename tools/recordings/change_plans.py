@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from aerolog.archive.retention.needs import Taking
 from aerolog.tools.terminal.confirmation import Plan
 from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
@@ -43,12 +44,14 @@ class RecordingPlan(Plan):
         files: segment files concerned, at most: some may be missing.
         file_bytes: their length together, at most.
         fate: what becomes of the files: "deleted", "moved", ...
+        taking: what readers of the recording lose, None when they lose nothing.
     """
 
     changes: tuple[Change, ...] = field(default=())
     files: int = 0
     file_bytes: int = 0
     fate: str = "deleted"
+    taking: Taking | None = None
 
     def lines(self) -> list[str]:
         """The plan as people read it."""
@@ -97,6 +100,7 @@ def truncation(recording: RecordingDescriptor, position: int) -> RecordingPlan:
         (Change(recording.recording_id, "stop_position", _stop(recording), position),),
         files,
         files * recording.segment_file_length,
+        taking=_all_of(recording) if position < stop else None,
         refusal=_truncation_refusal(recording, position),
     )
 
@@ -124,6 +128,7 @@ def purge(recording: RecordingDescriptor) -> RecordingPlan:
         (Change(recording.recording_id, "state", "VALID", "DELETED"),),
         files,
         files * recording.segment_file_length,
+        taking=_all_of(recording),
         refusal=_still_active(recording) if recording.is_active else None,
     )
 
@@ -148,6 +153,7 @@ def detachment(
         files,
         files * recording.segment_file_length,
         "deleted" if delete else "left in the archive's folder, outside the recording",
+        taking=Taking(recording_id=recording.recording_id, before=position),
         refusal=_detachment_refusal(recording, end, position),
     )
 
@@ -176,6 +182,12 @@ def deletion_of_detached(recording: RecordingDescriptor) -> RecordingPlan:
         (),
         files,
         files * recording.segment_file_length,
+        taking=Taking(
+            recording_id=recording.recording_id,
+            before=recording.segment_base(recording.start_position),
+        )
+        if files
+        else None,
     )
 
 
@@ -220,6 +232,7 @@ def migration(source: RecordingDescriptor, destination: RecordingDescriptor) -> 
         files,
         files * source.segment_file_length,
         "moved",
+        taking=_all_of(source),
         refusal=refusal,
     )
 
@@ -242,6 +255,10 @@ def _migration_refusal(source: RecordingDescriptor, destination: RecordingDescri
     if any(seam != one.segment_base(seam) for one in (source, destination)):
         return f"they join at position {seam}, where no segment begins"
     return None
+
+
+def _all_of(recording: RecordingDescriptor) -> Taking:
+    return Taking(recording_id=recording.recording_id, stop_position=_stop(recording))
 
 
 def _files_before(recording: RecordingDescriptor) -> int:

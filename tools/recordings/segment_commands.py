@@ -14,6 +14,7 @@ from aerolog.tools.command_line.options import (
     grouped,
 )
 from aerolog.tools.recordings.recordings_group import app
+from aerolog.tools.retention.options import RecordingTakingOptions
 
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
@@ -51,6 +52,7 @@ def detach(
     *,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
+    who: RecordingTakingOptions,
     archive: ArchiveOptions,
 ) -> None:
     """Move the start of a recording forward and leave the files before it alone.
@@ -67,6 +69,7 @@ def detach(
     change(
         archive,
         ChangeOptions(dry_run=dry_run, as_json=as_json),
+        who,
         plan=lambda client: _detachment(client, recording_id, position, delete=False),
         request=request,
         result=lambda _: (
@@ -105,6 +108,7 @@ def attach(
     change(
         archive,
         ChangeOptions(dry_run=dry_run, as_json=as_json),
+        RecordingTakingOptions(),
         plan=lambda client: attachment(known_recording(client, recording_id)),
         request=request,
         result=lambda files: (
@@ -119,7 +123,11 @@ def attach(
 @command(app, "delete-detached", examples=("recordings delete-detached 7 --yes --wait",))
 @grouped
 def delete_detached(
-    recording_id: RecordingArgument, *, how: ChangeOptions, archive: ArchiveOptions
+    recording_id: RecordingArgument,
+    *,
+    how: ChangeOptions,
+    who: RecordingTakingOptions,
+    archive: ArchiveOptions,
 ) -> None:
     """Delete the segment files before a recording's start, which `detach` left."""
     from aerolog.tools.recordings.change_plans import deletion_of_detached
@@ -129,6 +137,7 @@ def delete_detached(
     change(
         archive,
         how,
+        who,
         plan=lambda client: deletion_of_detached(known_recording(client, recording_id)),
         request=lambda client: client.delete_detached_segments(recording_id),
         result=lambda files: (
@@ -152,6 +161,7 @@ def purge_segments(
     position: StartArgument,
     *,
     how: ChangeOptions,
+    who: RecordingTakingOptions,
     archive: ArchiveOptions,
 ) -> None:
     """Move the start of a recording forward and delete the files before it.
@@ -163,6 +173,7 @@ def purge_segments(
     change(
         archive,
         how,
+        who,
         plan=lambda client: _detachment(client, recording_id, position, delete=True),
         request=lambda client: client.purge_segments(recording_id, position),
         result=lambda files: (
@@ -187,6 +198,7 @@ def migrate(
     ],
     *,
     how: ChangeOptions,
+    who: RecordingTakingOptions,
     archive: ArchiveOptions,
 ) -> None:
     """Move the segment files of one recording to the beginning or end of another.
@@ -200,6 +212,7 @@ def migrate(
     change(
         archive,
         how,
+        who,
         plan=lambda client: migration(
             known_recording(client, source_id), known_recording(client, destination_id)
         ),

@@ -12,6 +12,7 @@ from aerolog.tools.command_line.options import (
     grouped,
 )
 from aerolog.tools.recordings.recordings_group import app
+from aerolog.tools.retention.options import RecordingTakingOptions
 
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
@@ -38,6 +39,7 @@ def truncate(
     position: PositionArgument,
     *,
     how: ChangeOptions,
+    who: RecordingTakingOptions,
     archive: ArchiveOptions,
 ) -> None:
     """Cut a stopped recording off at a position; what lies behind it is lost.
@@ -55,6 +57,7 @@ def truncate(
     change(
         archive,
         how,
+        who,
         plan=plan,
         request=lambda client: after_replays(
             client, lambda: client.truncate_recording(recording_id, position)
@@ -68,7 +71,13 @@ def truncate(
 
 @command(app, examples=("recordings purge 7 --dry-run", "recordings purge 7 --yes --wait"))
 @grouped
-def purge(recording_id: RecordingArgument, *, how: ChangeOptions, archive: ArchiveOptions) -> None:
+def purge(
+    recording_id: RecordingArgument,
+    *,
+    how: ChangeOptions,
+    who: RecordingTakingOptions,
+    archive: ArchiveOptions,
+) -> None:
     """Remove a stopped recording from the catalog and delete its files."""
     from aerolog.tools.recordings import change_plans
     from aerolog.tools.recordings.recording_change import change
@@ -77,6 +86,7 @@ def purge(recording_id: RecordingArgument, *, how: ChangeOptions, archive: Archi
     change(
         archive,
         how,
+        who,
         plan=lambda client: change_plans.purge(known_recording(client, recording_id)),
         request=lambda client: client.purge_recording(recording_id),
         result=lambda files: (

@@ -17,8 +17,8 @@ from aerolog.tools.command_line.options import (
 from aerolog.tools.retention.options import (
     DEFAULT_FOLDER,
     FolderOption,
-    NeedOptions,
     PolicyOptions,
+    RunOptions,
     policies_of,
 )
 from aerolog.tools.retention.retention_group import app
@@ -43,7 +43,7 @@ def apply(
     *,
     archive_dir: FolderOption = DEFAULT_FOLDER,
     policy: PolicyOptions,
-    need: NeedOptions,
+    need: RunOptions,
     every: Annotated[
         float | None,
         seconds_option("--every", "Again and again, so long after each end."),

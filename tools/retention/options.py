@@ -74,7 +74,7 @@ class PolicyOptions:
 
 @dataclass(frozen=True, slots=True)
 class NeedOptions:
-    """The options that say who else may need data, and whether the clock is believed."""
+    """The options that say who else may need data."""
 
     catalog: Annotated[
         str | None,
@@ -89,9 +89,42 @@ class NeedOptions:
         list[str] | None,
         typer.Option("--export", metavar="TARGET", help="An export that may be unfinished."),
     ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions(NeedOptions):
+    """Who else may need data, and whether the clock is believed."""
+
     accept_clock: Annotated[
         bool, typer.Option("--accept-clock", help="Believe the clock, whatever speaks against it.")
     ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class TakingOptions(NeedOptions):
+    """Who else may need data that a command takes away, and whether it is taken all the same."""
+
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Go on although data is held or needed, or who needs it is not known."
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingTakingOptions(TakingOptions):
+    """The same, and where the holds are of an archive that does not tell its folder."""
+
+    archive_dir: Annotated[
+        str | None,
+        typer.Option(
+            "--archive-dir",
+            metavar="DIR",
+            envvar="AERON_ARCHIVE_DIR",
+            help="The archive's folder, where holds are; an archive of aerolog tells it.",
+        ),
+    ] = None
 
 
 def policies_of(options: PolicyOptions) -> "Policies":

@@ -5,8 +5,8 @@ from aerolog.tools.command_line.options import ArchiveOptions, JsonOption, group
 from aerolog.tools.retention.options import (
     DEFAULT_FOLDER,
     FolderOption,
-    NeedOptions,
     PolicyOptions,
+    RunOptions,
     policies_of,
 )
 from aerolog.tools.retention.retention_group import app
@@ -25,7 +25,7 @@ def plan(
     *,
     archive_dir: FolderOption = DEFAULT_FOLDER,
     policy: PolicyOptions,
-    need: NeedOptions,
+    need: RunOptions,
     as_json: JsonOption = False,
     archive: ArchiveOptions,
 ) -> None:

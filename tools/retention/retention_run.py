@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.format.mark_file import running_archive
 from aerolog.archive.retention.archive_access import RunningArchive, StoppedArchive
 from aerolog.archive.retention.clock import read_clock
 from aerolog.archive.retention.plan import RECORDING
-from aerolog.archive.retention.run import Known, Retention
+from aerolog.archive.retention.run import Retention
 from aerolog.tools.connection.archive_folder import archive_or_folder, check_folder, reached_by
 from aerolog.tools.connection.clients import open_archive
-from aerolog.transport.concurrent.deadline import Deadline
-from aerolog.transport.errors import ConfigurationError
+from aerolog.tools.retention.needs_lookup import lookup_of
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
@@ -27,20 +23,15 @@ if TYPE_CHECKING:
     from aerolog.archive.retention.plan import Plan
     from aerolog.archive.retention.policies import Policies
     from aerolog.tools.command_line.options import ArchiveOptions
-    from aerolog.tools.retention.options import NeedOptions
+    from aerolog.tools.retention.options import RunOptions
 
-#: The SQL catalog is asked again after so long: not before each of a thousand requests.
-_KNOWN_S: Final = 5.0
-#: The files of a SQL catalog in the folder, which is read only where there is one.
-_DATABASE_NAME: Final = "aerolog-catalog.db"
-_JOURNAL_NAME: Final = "aerolog-catalog.journal"
 STEP_COLUMNS: Final = ("recording", "what", "files", "bytes", "new_start", "policy", "reason")
 STEP_RIGHT: Final = ("recording", "files", "bytes", "new_start")
 KEPT_COLUMNS: Final = ("recording", "kept_from", "why", "reason")
 KEPT_RIGHT: Final = ("recording", "kept_from")
 
 
-def retention_of(archive_dir: str, policies: Policies, options: NeedOptions) -> Retention:
+def retention_of(archive_dir: str, policies: Policies, options: RunOptions) -> Retention:
     """Retention of a folder, as options say.
 
     Raises:
@@ -52,49 +43,9 @@ def retention_of(archive_dir: str, policies: Policies, options: NeedOptions) -> 
         policies=policies,
         files=RealFileSystem(),
         read_clock=read_clock,
-        known=_KnownFacts(archive_dir, policies, options),
+        known=lookup_of(archive_dir, options, by_label=policies.asks_for_labels),
         accept_clock=options.accept_clock,
     )
-
-
-class _KnownFacts:
-    """What the SQL catalog, the manifests of exports and the file system say."""
-
-    def __init__(self, archive_dir: str, policies: Policies, options: NeedOptions) -> None:
-        self._archive_dir = archive_dir
-        self._by_label = policies.asks_for_labels
-        self._options = options
-        self._is_old = Deadline(_KNOWN_S)
-        self._known: Known | None = None
-
-    def __call__(self) -> Known:
-        """What is known, not more than a few seconds old.
-
-        Raises:
-            AerologError: somebody who may need something cannot be asked.
-        """
-        if self._known is None or self._is_old.is_over:
-            self._known = self._ask()
-            self._is_old = Deadline(_KNOWN_S)
-        return self._known
-
-    def _ask(self) -> Known:
-        total = shutil.disk_usage(self._archive_dir).total
-        catalog, exports = self._options.catalog, tuple(self._options.export or ())
-        if self._by_label and catalog is None and not self._has(_DATABASE_NAME):
-            raise ConfigurationError(
-                "a policy chooses by label, and there is no SQL catalog: pass --catalog URL, or"
-                f" make one: aerolog catalog sync --archive-dir {self._archive_dir}"
-            )
-        if not (catalog or exports or self._has(_DATABASE_NAME) or self._has(_JOURNAL_NAME)):
-            return Known(total_bytes=total)
-        from aerolog.catalog.index.retention_facts import retention_facts
-
-        facts = retention_facts(self._archive_dir, catalog, exports=exports)
-        return Known(labels=facts.labels, needs=facts.needs, total_bytes=total)
-
-    def _has(self, name: str) -> bool:
-        return os.path.lexists(Path(self._archive_dir) / name)
 
 
 def archive_access(

@@ -8,7 +8,7 @@ import typer
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import ArchiveOptions, JsonOption, YesOption, grouped
-from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption
+from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption, TakingOptions
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def verify(
     ] = "pad",
     yes: YesOption = False,
     as_json: JsonOption = False,
+    who: TakingOptions,
     archive: ArchiveOptions,
 ) -> None:
     """Read every closed segment, and say what is wrong with it: 0 when all is sound, 1 otherwise.
@@ -117,7 +118,7 @@ def verify(
         shown = found if repair_plan else verification.without_plans(found)
         _show(shown, as_json=as_json, with_plan=repair_plan)
     else:
-        done = _repaired(found, archive_dir, steps, archive, yes=yes)
+        done = _repaired(found, archive_dir, steps, archive, who, yes=yes)
         left = verification.left_after(choice.recording_ids, done)
         if done and (left or not choice.recording_ids):
             found = verification.verify(replace(choice, recording_ids=left))
@@ -133,11 +134,13 @@ def _repaired(
     archive_dir: str,
     steps: "Sequence[RepairStep]",
     archive: ArchiveOptions,
+    who: TakingOptions,
     *,
     yes: bool,
 ) -> "list[RepairStep]":
     """Do the steps that are agreed to; those that were done."""
     from aerolog.archive.verification.repairs import RepairRefusedError
+    from aerolog.tools.retention.taking import NeededError, TakingCheck
     from aerolog.tools.terminal.confirmation import confirm
     from aerolog.tools.terminal.console import remark
     from aerolog.tools.verify import verification
@@ -152,11 +155,13 @@ def _repaired(
     if not yes:
         confirm()
     done = []
+    check = TakingCheck(lambda: archive_dir, who)
     with verification.repairs_of(archive_dir, archive) as repairs:
         for step in steps:
             try:
-                repairs.apply(step)
-            except (RepairRefusedError, ArchiveError) as error:
+                with check.step(step.taking):
+                    repairs.apply(step)
+            except (RepairRefusedError, NeededError, ArchiveError) as error:
                 remark(f"not done: {error}")
             else:
                 done.append(step)

@@ -1,4 +1,4 @@
-"""Who reads an archive's recordings: a question that the reference's archive does not answer."""
+"""Questions about an archive that the reference's archive does not answer: readers, folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from aerolog.archive.client import request
 from aerolog.archive.client.caller import Steps, operation
 from aerolog.archive.client.client_base import ArchiveClientBase
-from aerolog.archive.retention.reader_query import NO_MORE, READERS, parse
+from aerolog.archive.retention.reader_query import FOLDER, NO_MORE, READERS, parse
 from aerolog.archive.time_index.time_query import PREFIX
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ReaderOperations(ArchiveClientBase):
-    """Ask which positions the archive's replays and replications still need."""
+    """Ask which positions replays and replications still need, and for the folder."""
 
     @operation
     def recording_readers(self) -> Steps[list[RecordingReader] | None]:
@@ -36,3 +36,14 @@ class ReaderOperations(ArchiveClientBase):
                 break
             from_id = answer.relevant_id
         return found
+
+    @operation
+    def archive_folder(self) -> Steps[str | None]:
+        """The path of the archive's folder, as the archive's machine names it.
+
+        Returns:
+            The path; None from an archive that does not know the question, such as the reference's.
+        """
+        answer = yield from self.conversation.ask(request.ask_time(0, FOLDER))
+        text = answer.error_message
+        return text.removeprefix(PREFIX) if text.startswith(PREFIX) else None

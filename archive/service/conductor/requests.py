@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.protocol.enums import NULL_POSITION
 from aerolog.archive.protocol.request_channels import request_channels
-from aerolog.archive.retention.reader_query import READERS, answer
+from aerolog.archive.retention.reader_query import FOLDER, NO_MORE, READERS, answer
 from aerolog.archive.service.conductor.listings import (
     Listing,
     list_recording,
@@ -23,6 +24,7 @@ from aerolog.archive.service.conductor.listings import (
 )
 from aerolog.archive.service.conductor.time_requests import TimeRequests, is_question
 from aerolog.archive.service.replayer.replays import ReplayOrder
+from aerolog.archive.time_index.time_query import PREFIX
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ChannelUriError
 from aerolog.transport.uri import ChannelUri
 from aerolog.transport.uri.known_keys import refuse_unknown_keys
@@ -299,6 +301,10 @@ class RequestHandlers:
         if request.channel == READERS:
             found = (*self._replays.readers(), *self._replications.readers())
             control.send_ok(request.correlation_id, *answer(found, request.min_recording_id))
+            return None
+        if request.channel == FOLDER:
+            folder = PREFIX + str(Path(self._context.config.archive_dir).resolve())
+            control.send_ok(request.correlation_id, NO_MORE, folder)
             return None
         if is_question(request):
             self._times.answer(control, request)

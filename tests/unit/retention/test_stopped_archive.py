@@ -19,8 +19,9 @@ from aerolog.archive.retention.errors import NeedsUnknownError
 from aerolog.archive.retention.facts import Need
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import STEP_BEGIN, Journal
+from aerolog.archive.retention.needs import Known
 from aerolog.archive.retention.policy_file import parse_policies
-from aerolog.archive.retention.run import Known, Retention
+from aerolog.archive.retention.run import Retention
 from aerolog.archive.retention.steps import PlanRun
 from aerolog.testing import FakeFileSystem
 from aerolog.transport.concurrent.clock import ManualClock, SystemClock
@@ -164,7 +165,7 @@ def test_a_need_that_comes_after_the_plan_is_heeded(disk) -> None:
         return True
 
     with StoppedArchive.borrow(FOLDER, disk) as door:
-        known = retention(disk, AGE, known=lambda: Known(needs=tuple(needs)))
+        known = retention(disk, AGE, known=lambda _id: Known(needs=tuple(needs)))
         _, applied = known.run(door, begin)
     assert [one.reason for one in applied.kept] == ["an export began"]
     assert len(names(disk)) == 4
@@ -261,7 +262,7 @@ def test_a_recording_that_was_read_to_its_end_goes_as_a_whole(disk, read) -> Non
         return True
 
     with StoppedArchive.borrow(FOLDER, disk) as door:
-        known = retention(disk, AGE, known=lambda: Known(needs=tuple(needs)))
+        known = retention(disk, AGE, known=lambda _id: Known(needs=tuple(needs)))
         _, applied = known.run(door, begin)
     assert [one.reason for one in applied.kept] == ["a job has come so far"] * (read == SEGMENT)
     assert (start_of(disk, 0) is None) == (read > SEGMENT)
@@ -272,7 +273,7 @@ def test_needs_that_cannot_be_told_any_more_end_a_run(disk) -> None:
     write_recording(FOLDER, disk)
     asked = []
 
-    def known() -> Known:
+    def known(_recording_id: int | None) -> Known:
         asked.append(start_of(disk, 0))
         if asked[-1] is None:
             raise NeedsUnknownError("nothing is deleted: the catalog is gone")
