@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 
 
 class Timeline(Protocol):
-    """Converts times to positions and back; `aerolog.archive.time_index.TimeIndex` is one."""
+    """Converts times to positions and back, and says where it cannot."""
 
     def position_at(self, time_ns: int) -> int:
         """Return the largest known position with nothing from ``time_ns`` on before it."""
 
     def time_at(self, position: int) -> int:
-        """Return when a position was written, epoch nanoseconds."""
+        """Return when a position was written, epoch nanoseconds; 2^63 - 1 where it is not known."""
+
+    def why_unknown(self, position: int) -> str | None:
+        """Return why the time of a position is not known, None where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +38,11 @@ class UnknownTimeline:
 
     Attributes:
         start_position: the recording's start position.
+        why: why its times are not known, and what helps.
     """
 
     start_position: int
+    why: str
 
     def position_at(self, time_ns: int) -> int:
         """Return the start: nothing is known to be older."""
@@ -48,6 +53,11 @@ class UnknownTimeline:
         """Return a time after all others."""
         del position
         return INT64_MAX
+
+    def why_unknown(self, position: int) -> str | None:
+        """Return why no time is known."""
+        del position
+        return self.why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

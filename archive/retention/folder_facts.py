@@ -25,7 +25,9 @@ from aerolog.archive.retention.facts import (
 )
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.time_index import SOURCE_CHANNEL, SOURCE_DESCRIPTOR, TimeIndex
+from aerolog.transport.config.values import INT64_MAX
 from aerolog.transport.errors import ArchiveError, FileFormatError
+from aerolog.transport.memory.error_text import format_time
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.time_units import NS_PER_MS
 
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from aerolog.archive.retention.facts import Need
 
 _OPEN_MAX: Final = 64
-_PROBLEMS_MAX: Final = 20
 
 
 def look(
@@ -85,7 +86,6 @@ def look(
                 continue
             end = live.get((recording_id, descriptor.session_id))
             found.append(_facts(descriptor, end, bases.get(recording_id, ()), timelines))
-    told += timelines.problems[:_PROBLEMS_MAX]
     if labels:
         found = [replace(one, labels=labels.get(one.recording_id, {})) for one in found]
     return Facts(
@@ -172,7 +172,6 @@ class _Timelines:
         self._files = files
         self._now_ms = now_ms
         self._open: dict[int, TimeIndex | UnknownTimeline] = {}
-        self.problems: list[str] = []
 
     def of(self, descriptor: RecordingDescriptor, end: int) -> TimeIndex | UnknownTimeline:
         """Return the timeline of a recording."""
@@ -192,45 +191,39 @@ class _Timelines:
 
     def _opened(self, descriptor: RecordingDescriptor, end: int) -> TimeIndex | UnknownTimeline:
         start, recording_id = descriptor.start_position, descriptor.recording_id
-        unknown = UnknownTimeline(start)
+        make = (
+            f"aerolog recordings times {recording_id} --archive-dir {self._archive_dir} --rebuild"
+        )
         try:
             index = TimeIndex.beside(self._archive_dir, descriptor, start, end, self._files)
         except (OSError, FileFormatError) as error:
-            self._tell(f"the time index of recording {recording_id}: {error}")
-            return unknown
-        for problem in index.problems:
-            self._tell(f"the time index of recording {recording_id}: {problem}")
+            return UnknownTimeline(start, f"its time index cannot be read: {error}")
+        why = self._why_odd(index, descriptor)
         if index.source == SOURCE_DESCRIPTOR or not index.entries:
-            if start < end:
-                self._tell(
-                    f"recording {recording_id} has no time index: nothing of it goes by its age"
-                    f" (aerolog recordings times {recording_id} --archive-dir DIR --rebuild makes"
-                    " one)"
-                )
-        elif not self._is_odd(index, descriptor):
+            problems = "; ".join(index.problems)
+            after = " once it has stopped" if descriptor.is_active else ""
+            why = f"it has no time index{problems and f' ({problems})'}: {make} makes one{after}"
+        if why is None:
             return index
         index.close()
-        return unknown
+        return UnknownTimeline(start, why)
 
-    def _is_odd(self, index: TimeIndex, descriptor: RecordingDescriptor) -> bool:
-        """Return whether an index has impossible times, as a channel's own timestamps may be."""
+    def _why_odd(self, index: TimeIndex, descriptor: RecordingDescriptor) -> str | None:
+        """Return why an index has impossible times, as a channel's own timestamps may be."""
         latest = (self._now_ms + TOLERANCE_MS) * NS_PER_MS
         earliest = PLAUSIBLE_MS * NS_PER_MS
         if index.source == SOURCE_CHANNEL:
             earliest = (descriptor.start_timestamp - TOLERANCE_MS) * NS_PER_MS
-        odd = not earliest <= index.first_time_ns <= latest
-        odd = odd or not earliest <= index.last_time_ns <= latest
-        if odd:
-            whose = "the channel's" if index.source == SOURCE_CHANNEL else "the index's"
-            self._tell(
-                f"recording {index.recording_id}: {whose} times do not go with those of the"
-                " catalog: nothing of it goes by its age"
-            )
-        return odd
-
-    def _tell(self, text: str) -> None:
-        if text not in self.problems:
-            self.problems.append(text)
+        first, last = index.first_time_ns, index.last_time_ns
+        if earliest <= first <= latest and earliest <= last <= latest:
+            return None
+        recording_id = index.recording_id
+        whose = "the channel's" if index.source == SOURCE_CHANNEL else "its time index's"
+        return (
+            f"{whose} times, {format_time(first // NS_PER_MS)} to {format_time(last // NS_PER_MS)},"
+            " do not go with those of the catalog and the clock: let it go by its size, or by hand"
+            f" (aerolog recordings purge {recording_id})"
+        )
 
 
 class _LazyTimeline:
@@ -243,4 +236,19 @@ class _LazyTimeline:
         return self._get().position_at(time_ns)
 
     def time_at(self, position: int) -> int:
-        return self._get().time_at(position)
+        found = self._get()
+        if isinstance(found, TimeIndex) and not found.knows(position):
+            return INT64_MAX
+        return found.time_at(position)
+
+    def why_unknown(self, position: int) -> str | None:
+        found = self._get()
+        if isinstance(found, UnknownTimeline):
+            return found.why_unknown(position)
+        if found.knows(position):
+            return None
+        return (
+            f"when position {position} was recorded is not known, as its segment came without a"
+            " time index: let it go by its size, or by hand (aerolog recordings purge-segments"
+            f" {found.recording_id})"
+        )

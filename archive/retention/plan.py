@@ -60,7 +60,7 @@ class Kept:
     Attributes:
         recording_id: the recording that is kept.
         position: position from which it is kept.
-        kind: ``hold``, ``replay``, ``active``, ``clock``, ``policy``, ...
+        kind: ``hold``, ``replay``, ``active``, ``clock``, ``times``, ``policy``, ...
         reason: reason in words.
     """
 

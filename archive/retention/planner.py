@@ -68,6 +68,7 @@ class Cut:
         policy: name of the policy that deletes most.
         reason: reason of that policy.
         refused: position, kind and reason of the obstacle to a further move.
+        untimed: why it counts as the youngest where the oldest goes first; None when it does not.
     """
 
     recording: RecordingFacts
@@ -77,6 +78,7 @@ class Cut:
     policy: str = ""
     reason: str = ""
     refused: tuple[int, str, str] | None = None
+    untimed: str | None = None
 
     def __post_init__(self) -> None:
         self.position = self.recording.first_base
@@ -206,8 +208,9 @@ def _let_oldest_go(cuts: list[Cut], policy: Policy, reason: str, excess: int) ->
     def wait(index: int) -> None:
         cut = cuts[index]
         if not cut.whole:
-            end = _next_end(cut)
-            at = cut.recording.timeline.time_at(min(end, cut.recording.end_position))
+            timeline, end = cut.recording.timeline, min(_next_end(cut), cut.recording.end_position)
+            at = timeline.time_at(end)
+            cut.untimed = cut.untimed or timeline.why_unknown(end)
             heapq.heappush(waiting, (at, cut.recording.recording_id, index))
 
     if excess <= 0:
@@ -288,6 +291,11 @@ def plan(
             cuts_of[policy.name].append(cut)
         warnings += _missing(recording)
     apply_shared(facts, cuts, cuts_of, chosen)
+    warnings += [
+        f"recording {cut.recording.recording_id} counts as the youngest: {cut.untimed}"
+        for cut in cuts
+        if cut.untimed is not None
+    ]
     steps = tuple(step for step in map(_step, cuts) if step is not None)
     return Plan(
         now_ms=now_ms,
@@ -388,8 +396,11 @@ def _apply_own(cut: Cut, policies: Sequence[Policy], now_ms: int) -> None:
             if cut.ceiling.odd_times is not None:
                 cut.refuse(recording.first_base, "clock", cut.ceiling.odd_times)
             else:
-                position, over = _older_than(recording, now_ms * NS_PER_MS - policy.max_age_ns)
+                time_ns = now_ms * NS_PER_MS - policy.max_age_ns
+                position, over = _older_than(recording, time_ns)
                 cut.move(position, policy.name, reason, whole=over and policy.whole_recordings)
+                if not over:
+                    _refuse_untimed(cut, time_ns)
         if policy.max_size is not None:
             over_by = recording.size_bytes - policy.max_size
             files = min(-(-over_by // recording.segment_length), len(recording.segments))
@@ -397,6 +408,24 @@ def _apply_own(cut: Cut, policies: Sequence[Policy], now_ms: int) -> None:
                 position = recording.segments[files - 1] + recording.segment_length
                 reason = f"more than {policy.max_size} bytes of the recording"
                 cut.move(min(position, recording.last_base), policy.name, reason)
+
+
+def _refuse_untimed(cut: Cut, time_ns: int) -> None:
+    """Note when a recording is not cut further by its age because its times are not known."""
+    recording = cut.recording
+    known_end = min(recording.timeline.position_at(time_ns), recording.end_position)
+    why = recording.timeline.why_unknown(known_end)
+    if known_end == recording.end_position:
+        # Segments may have come from an older recording, of which the catalog says nothing.
+        why = None
+        if recording.start_ms * NS_PER_MS >= time_ns and recording.start_position < known_end:
+            why = (
+                "its time index says that all of it is older, and the catalog that it began later:"
+                f" let it go by its size, or by hand (aerolog recordings purge"
+                f" {recording.recording_id})"
+            )
+    if why is not None:
+        cut.refuse(recording.base_of(known_end), "times", f"its age is not known: {why}")
 
 
 def _step(cut: Cut) -> Step | None:

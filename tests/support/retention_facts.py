@@ -43,6 +43,9 @@ class SteadyTimeline:
         part = (self.end_ns - self.start_ns) * (position - self.start)
         return self.start_ns + part // (self.end - self.start)
 
+    def why_unknown(self, position: int) -> None:
+        """All times are known."""
+
     def position_at(self, time_ns: int) -> int:
         """Where the first frame of 32 bytes was written at that time or later."""
         if time_ns <= self.start_ns:
@@ -68,6 +71,9 @@ class EndTimeline:
     end_position: int
     start_ms: int
     stop_ms: int | None
+
+    def why_unknown(self, position: int) -> None:
+        """All times are known."""
 
     def position_at(self, time_ns: int) -> int:
         """Return the end when the recording ended before ``time_ns``, otherwise the start."""
