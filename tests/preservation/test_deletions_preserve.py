@@ -7,29 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from live_archive import archiving, until
+from live_recordings import FRAME, SEGMENT, live_archive
 from preservation import content_of, missing
 from retention_facts import reading
-from shared_memory import memory_folder
 
-from aerolog.archive.client import AeronArchive
 from aerolog.archive.retention.archive_access import StoppedArchive
 from aerolog.archive.retention.policy_file import parse_policies
 from aerolog.archive.retention.run import Retention
 from aerolog.archive.time_index import index_path
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.tools.main import main
-from aerolog.transport.client import Aeron
 from aerolog.transport.memory.filesystem import RealFileSystem
-from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from aerolog.archive.format.descriptor import RecordingDescriptor
 
-FRAME = 1056
-TERM = SEGMENT = 65536
 HOUR_NS = 3_600_000_000_000
 FILES = RealFileSystem()
 
@@ -133,62 +125,10 @@ def test_compacting_and_orphans_leave_what_is_valid(tmp_path, published) -> None
     assert missing(published, content_of(tmp_path)) == []
 
 
-class Live:
-    """An archive that runs, and what is published to it."""
-
-    def __init__(self, archive: AeronArchive, aeron: Aeron, folder: Path) -> None:
-        self.archive, self.aeron, self.folder = archive, aeron, folder
-        self.published: dict[int, dict[int, bytes]] = {}
-
-    def record(self, position: int, segments: float) -> int:
-        channel = ChannelUri.parse("aeron:ipc?term-length=64k").with_position(
-            position, initial_term_id=0, term_length=TERM
-        )
-        known = {one.recording_id for one in self.archive.recordings()}
-        publication = self.aeron.add_exclusive_publication(channel, 7)
-        self.archive.start_recording(f"aeron:ipc?session-id={publication.session_id}", 7)
-        found: list[int] = []
-
-        def begun() -> bool:
-            found[:] = [
-                one.recording_id
-                for one in self.archive.recordings()
-                if one.recording_id not in known
-            ]
-            return bool(found)
-
-        until(begun, "a recording")
-        messages = self.published[found[0]] = {}
-        while publication.position < position + segments * SEGMENT:
-            payload = len(messages).to_bytes(4, "little") + bytes([found[0] + 1]) * 1020
-            publication.send(payload, timeout=10)
-            messages[publication.position - FRAME] = payload
-        end = publication.position
-        until(lambda: self.archive.recording_position(found[0]) == end, "the recording")
-        publication.close()
-        until(lambda: not self.archive.list_recording(found[0]).is_active, "its end")
-        return found[0]
-
-    def cut(self, recording_id: int, keep: Callable[[int], bool]) -> None:
-        messages = self.published[recording_id]
-        self.published[recording_id] = {at: data for at, data in messages.items() if keep(at)}
-
-    def check(self, moved: dict[int, int] | None = None) -> None:
-        until(
-            lambda: missing(self.published, content_of(self.folder), moved=moved) == [],
-            "all that was not taken away",
-        )
-
-
 def test_requests_take_what_they_name(tmp_path) -> None:
     folder = tmp_path / "archive"
-    with (
-        memory_folder() as home,
-        archiving(home / "aeron", folder) as server,
-        Aeron(server.aeron_dir) as aeron,
-        AeronArchive(aeron, request_channel="aeron:ipc", response_channel="aeron:ipc") as archive,
-    ):
-        live = Live(archive, aeron, folder)
+    with live_archive(folder) as live:
+        archive = live.archive
         front = live.record(0, 3.5)
         archive.truncate_recording(front, 3 * SEGMENT)
         live.cut(front, lambda at: at < 3 * SEGMENT)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.mark_file import running_archive
 from aerolog.archive.retention.archive_access import RunningArchive
 from aerolog.archive.retention.errors import NeedsUnknownError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from aerolog.tools.retention.options import RecordingTakingOptions, TakingOptions
 
 
+_IDENTITY: Final = ("start_timestamp", "session_id", "stream_id", "initial_term_id")
 _FORCE: Final = "to go on all the same, pass --force"
 
 
@@ -38,14 +40,14 @@ class TakingCheck:
     """Asks who needs data, before and at the moment when it is taken.
 
     Args:
-        find_folder: returns the archive's folder.
+        find_folder: returns the folder of the archive that has a recording.
         options: further sources of needs, and whether to go on whatever they say.
         archive: returns the needs of the archive itself.
     """
 
     def __init__(
         self,
-        find_folder: Callable[[], str],
+        find_folder: Callable[[int], str],
         options: TakingOptions,
         archive: Callable[[], Iterable[Need]] = tuple,
     ) -> None:
@@ -56,12 +58,15 @@ class TakingCheck:
     @classmethod
     def of_archive(cls, client: AeronArchive, options: RecordingTakingOptions) -> TakingCheck:
         """The check of what a running archive is to take away."""
+        archive = RunningArchive(client)
         return cls(
-            lambda: _folder_of(client, options.archive_dir), options, RunningArchive(client).needs
+            lambda recording_id: _folder_of(client, options.archive_dir, recording_id),
+            options,
+            archive.needs,
         )
 
-    def _needs(self) -> PresentNeeds:
-        folder = self._find_folder()
+    def _needs(self, taking: Taking) -> PresentNeeds:
+        folder = self._find_folder(taking.recording_id)
         return PresentNeeds(
             archive_dir=folder,
             files=RealFileSystem(),
@@ -75,7 +80,7 @@ class TakingCheck:
         With --force, what speaks against it is printed as a warning.
         """
         try:
-            need = self._needs().against(taking)
+            need = self._needs(taking).against(taking)
         except (AerologError, OSError) as error:
             text = f"who needs recording {taking.recording_id} is not known: {error}"
         else:
@@ -102,7 +107,7 @@ class TakingCheck:
         if taking is None or self._options.force:
             yield
             return
-        with self._needs().step(taking) as need:
+        with self._needs(taking).step(taking) as need:
             if need is not None:
                 raise NeededError(f"{_text(need)}; {_FORCE}")
             yield
@@ -112,23 +117,30 @@ def _text(need: Need) -> str:
     return f"recording {need.recording_id} is needed from position {need.position} on: {need.text}"
 
 
-def _folder_of(client: AeronArchive, named: str | None) -> str:
+def _folder_of(client: AeronArchive, named: str | None, recording_id: int) -> str:
     """The folder of the archive that a client is connected with.
 
     Raises:
         NeedsUnknownError: it is not known, or not on this machine.
     """
-    told = client.archive_folder()
-    for folder in (named, told):
-        if folder is None:
-            continue
-        mark = running_archive(folder)
-        if mark is not None and mark.header.archive_id == client.archive_id:
+    candidates = [one for one in (named, client.archive_folder()) if one is not None]
+    for folder in candidates:
+        if _is_of(client, folder, recording_id):
             return folder
-    tried = " and ".join(one for one in (named, told) if one is not None)
-    where = (
-        f"{tried} is not the folder of this archive here"
-        if tried
-        else ("the archive does not tell its folder")
-    )
+    where = "the archive does not tell its folder"
+    if candidates:
+        where = f"{' and '.join(candidates)} is not the folder of this archive here"
     raise NeedsUnknownError(f"{where}: pass --archive-dir DIR, where its holds are")
+
+
+def _is_of(client: AeronArchive, folder: str, recording_id: int) -> bool:
+    """Whether a folder is that of a client's archive: archives of two drivers may have one id."""
+    mark = running_archive(folder)
+    if mark is None or mark.header.archive_id != client.archive_id:
+        return False
+    with CatalogReader.open(folder) as catalog:
+        if recording_id not in catalog:
+            return False
+        here = catalog.descriptor(recording_id)
+    there = client.list_recording(recording_id)
+    return there is not None and all(getattr(here, f) == getattr(there, f) for f in _IDENTITY)

@@ -155,7 +155,7 @@ def _repaired(
     if not yes:
         confirm()
     done = []
-    check = TakingCheck(lambda: archive_dir, who)
+    check = TakingCheck(lambda _recording_id: archive_dir, who)
     with verification.repairs_of(archive_dir, archive) as repairs:
         for step in steps:
             try:

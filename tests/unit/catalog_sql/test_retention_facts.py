@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from job_marks import commit
 from retention_facts import DAY_MS, NOW_MS, write_recording
 
 from aerolog.archive.retention.errors import NeedsUnknownError
@@ -16,13 +16,9 @@ from aerolog.catalog.export.part_writer import PartWriter
 from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.catalog.index.exports import note_begun
 from aerolog.catalog.index.job_runs import (
-    AppliedRange,
-    RunTotals,
-    apply_commit,
     begin_run,
     fail_run,
     forget,
-    journal_commit,
     load_marks,
 )
 from aerolog.catalog.index.journal import record
@@ -96,26 +92,6 @@ def test_an_export_that_is_killed_is_needed_until_it_is_run_again(
         assert kinds(told) == kinds(found) * 2
         export_parquet(folder, [1, 2], out)
         assert retention_facts(folder, exports=[out]).needs == ()
-
-
-def commit(
-    catalog: RecordingCatalog,
-    folder: Path,
-    marks: dict[int, int],
-    *,
-    number: int = 1,
-    conditions: dict[str, Any] | None = None,
-) -> None:
-    """Note a commit of the job, in the folder's journal too."""
-    ranges = [
-        AppliedRange(str(folder.resolve()), recording_id, 0, position, 1, {})
-        for recording_id, position in marks.items()
-    ]
-    report = json.dumps({"target": "/lake", "conditions": conditions or {}})
-    named = {"job": "nightly", "output": "/lake", "run_id": f"run-{number}", "ranges": ranges}
-    totals = RunTotals(1, 1, 0, report)
-    apply_commit(catalog, time_ms=number, totals=totals, **named)
-    assert journal_commit(catalog, **named) == []
 
 
 ALL_READ = 1 << 20
@@ -322,3 +298,21 @@ def test_a_replication_needs_what_its_copy_does_not_have(
     (need,) = retention_facts(folder, catalog).needs
     assert (need.recording_id, need.kind) == (2, "replication")
     assert need.position > 0
+
+
+def test_what_is_asked_about_one_recording_is_what_is_known_of_it(
+    catalog: RecordingCatalog, folder: Path
+) -> None:
+    sync_folder(catalog, folder)
+    label(catalog, folder, [1, 2], tags={"keep": "long"}, name=None)
+    commit(catalog, folder, {0: 64, 2: 128})
+    note_begun(catalog, folder, "/lake", {2: 0})
+    begin_run(catalog, "weekly", "run-7")
+    every = retention_facts(folder, catalog)
+    assert {need.recording_id for need in every.needs} == {0, 1, 2, 3}
+    for recording_id in range(4):
+        found = retention_facts(folder, catalog, recording_id=recording_id)
+        assert found.needs == tuple(n for n in every.needs if n.recording_id == recording_id)
+        expected = every.labels.get(recording_id)
+        assert found.labels == ({} if expected is None else {recording_id: expected})
+    assert retention_facts(folder, catalog, recording_id=99).needs == ()

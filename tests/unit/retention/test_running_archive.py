@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from job_marks import commit
 from live_archive import CHANNEL, STREAM_ID, archiving, until
 from shared_memory import memory_folder
 
@@ -24,12 +25,6 @@ from aerolog.archive.retention.reader_query import (
 )
 from aerolog.archive.retention.run import Retention
 from aerolog.catalog.index import RecordingCatalog, sync_folder
-from aerolog.catalog.index.job_runs import (
-    AppliedRange,
-    RunTotals,
-    apply_commit,
-    journal_commit,
-)
 from aerolog.tools.main import main
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import ActiveArchiveError, MessageFormatError
@@ -171,13 +166,7 @@ def test_what_a_job_has_not_read_of_a_live_recording_stays(
         until(lambda: archive.list_recording(1) is not None, "the other recording")
         until(lambda: archive.recording_position(1) == other.position, "its first message")
         sync_folder(catalog, folder)
-        ranges = [
-            AppliedRange(str(folder), one, 0, archive.recording_position(one), 1, {})
-            for one in (0, 1)
-        ]
-        named = {"job": "nightly", "output": "/lake", "run_id": "run-1", "ranges": ranges}
-        apply_commit(catalog, time_ms=1, totals=RunTotals(1, 1, 0, "{}"), **named)
-        assert journal_commit(catalog, **named) == []
+        commit(catalog, folder, {one: archive.recording_position(one) for one in (0, 1)})
         for _ in range(SEGMENTS * 64):
             other.send(MESSAGE, timeout=30)
         until(lambda: archive.recording_position(1) == other.position, "all of it")
