@@ -11,6 +11,7 @@ from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.crash_repair import finish_interrupted
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.protocol.mark_header import MarkFileHeader
+from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.retention_folder import RESERVE_LENGTH, reserve_room
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.component import Component
@@ -152,9 +153,28 @@ class Archive(Component):
                 files=self._files,
                 clock=self._clock,
             )
+            self._check_no_hold()
             self._files.remove_tree(config.archive_dir)
         self._files.make_dirs(config.archive_dir)
         self._files.make_dirs(config.mark_file_dir)
+
+    def _check_no_hold(self) -> None:
+        """Check that nothing in the folder, which is about to be deleted, is held.
+
+        Raises:
+            ConfigurationError: a recording is held.
+            HoldsDamagedError: the holds cannot be read.
+        """
+        config = self.config
+        now_ms = self._clock.now_epoch_ms()
+        for hold in Holds.open(config.archive_dir, self._files, self._clock):
+            if not hold.is_over(now_ms):
+                raise ConfigurationError(
+                    f"{p.DIR_DELETE_ON_START.name} would delete recording {hold.recording_id} of"
+                    f" {config.archive_dir}, which is held: {hold.reason}; release it (aerolog"
+                    f" retention release {hold.recording_id} --archive-dir {config.archive_dir}),"
+                    " or start without the property"
+                )
 
     def _identity(self) -> tuple[int, int]:
         """Return the archive id, by default from the driver, and the driver's page size."""

@@ -62,7 +62,7 @@ MARK_FILE_DIR = _declare.text("aeron.archive.mark.file.dir", None, "folder of th
 DIR_DELETE_ON_START = _declare.boolean(
     "aeron.archive.dir.delete.on.start",
     False,
-    "delete the folder when starting, unless a live archive has it",
+    "delete the folder when starting, unless a live archive has it or a recording is held",
 )
 ARCHIVE_ID = _declare.long(
     "aeron.archive.id", -1, "id of the archive, -1 for one from the driver", keyword="archive_id"

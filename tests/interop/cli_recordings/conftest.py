@@ -21,6 +21,8 @@ DEADLINE_S = 60.0
 CHANNEL = "aeron:ipc?term-length=64k"
 SEGMENT = 128 * 1024
 PAYLOAD = 992  # a frame of 1024 bytes
+#: Commands that ask first who needs the data, in the archive's folder.
+DELETING = {"truncate", "purge", "purge-segments", "detach", "delete-detached", "migrate"}
 
 
 @dataclass
@@ -56,7 +58,10 @@ def run(capfd: pytest.CaptureFixture[str]) -> Run:
 
     def one(server: Any, *arguments: object) -> Ran:
         capfd.readouterr()
-        code = main([*map(str, arguments), "--aeron-dir", server.aeron_dir])
+        where = ["--aeron-dir", server.aeron_dir]
+        if arguments[0] == "recordings" and arguments[1] in DELETING:
+            where += ["--archive-dir", str(server.archive_dir)]  # the reference's does not tell it
+        code = main([*map(str, arguments), *where])
         out, err = capfd.readouterr()
         return Ran(code, out, err)
 

@@ -16,6 +16,7 @@ from shared_memory import memory_path
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.retention.holds import Holds
 from aerolog.archive.service import Archive, ArchivingMediaDriver
 from aerolog.archive.service.properties import ArchiveConfig
 from aerolog.testing.recordings import RecordingBuilder
@@ -287,6 +288,18 @@ def test_the_folder_is_deleted_at_start_when_asked_for(tmp_path: Path, aeron_dir
             "archive-mark.dat",
             "archive.catalog",
         ]
+
+
+def test_the_folder_is_not_deleted_at_start_while_a_recording_is_held(
+    tmp_path: Path, aeron_dir: Path
+) -> None:
+    RecordingBuilder().write(tmp_path)
+    Holds.open(tmp_path).add(0, "incident 4711")
+    with pytest.raises(ConfigurationError, match="delete recording 0 .*, which is held: incident"):
+        Real(tmp_path, aeron_dir, dir_delete_on_start=True)
+    Holds.open(tmp_path).remove(0)
+    with Real(tmp_path, aeron_dir, dir_delete_on_start=True) as real:
+        assert list(real.archive.recordings()) == []
 
 
 @pytest.mark.parametrize("option", [{}, {"dir_delete_on_start": True}])

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from damaged_archives import entry_offsets
+from job_marks import commit
 
+from aerolog.archive.retention.holds import Holds
 from aerolog.archive.verification import Health
+from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.main import main
 
@@ -184,3 +187,37 @@ def test_a_missing_extra_is_named(folder, capfd, monkeypatch) -> None:
     capfd.readouterr()
     assert run(folder, "--note") == 2
     assert "pip install 'aerolog[verify]'" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("way", ["mark", "copy"])
+@pytest.mark.parametrize("by", ["hold", "job"])
+def test_a_repair_puts_nothing_out_of_reach_that_is_needed(folder, capfd, way, by) -> None:
+    break_type(folder, "1-65536.rec")
+    if by == "hold":
+        Holds.open(folder).add(1, "incident 4711")
+    else:
+        with RecordingCatalog.open(archive_dir=folder) as catalog:
+            sync_folder(catalog, folder)
+            commit(catalog, folder, {0: 1 << 20, 1: 64, 2: 1 << 20})
+    entry = (folder / "archive.catalog").read_bytes()
+    assert run(folder, 1, "--repair", "--yes", "--by", way) == 1
+    err = capfd.readouterr().err
+    assert "not done: recording 1 is needed from position " in err
+    assert ("held: incident 4711" if by == "hold" else "job nightly has loaded it") in err
+    assert (folder / "archive.catalog").read_bytes() == entry
+    run(folder, 1, "--repair", "--yes", "--by", way, "--force")
+    assert (folder / "archive.catalog").read_bytes() != entry
+
+
+def test_what_cannot_be_read_is_cut_off_unless_it_is_held(folder, capfd) -> None:
+    (folder / "1-0.rec").unlink()
+    Holds.open(folder).add(1, "incident 4711")
+    with RecordingCatalog.open(archive_dir=folder) as catalog:
+        sync_folder(catalog, folder)
+        commit(catalog, folder, dict.fromkeys(range(3), 0))
+    assert run(folder, 1, "--repair", "--yes") == 1
+    assert "not done: recording 1 is needed from position 0 on: held" in capfd.readouterr().err
+    Holds.open(folder).remove(1)
+    # The job has not read it, and never can.
+    assert run(folder, 1, "--repair", "--yes") == 0
+    assert "not done" not in capfd.readouterr().err

@@ -6,6 +6,7 @@ import io
 import json
 from collections import deque
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +16,7 @@ from aerolog.archive.client import RecordingSignal
 from aerolog.tools.command_line.options import ArchiveOptions, ChangeOptions
 from aerolog.tools.recordings import change_plans, recording_change
 from aerolog.tools.recordings.recording_waits import wait_deleted, wait_extended
+from aerolog.tools.retention.options import RecordingTakingOptions
 from aerolog.tools.terminal import confirmation
 from aerolog.transport.errors import (
     AerologError,
@@ -119,7 +121,8 @@ class Change:
         recording_change.change(
             ArchiveOptions(),
             how,
-            plan=lambda _: plan,
+            RecordingTakingOptions(),
+            plan=lambda _: replace(plan, taking=None),  # who is asked: unit/retention
             request=request,
             result=lambda files: ({"files": files}, f"{files} files deleted"),
             **more,
