@@ -68,15 +68,16 @@ class Live:
         self, recording_id: int, publication: ExclusivePublication, segments: float
     ) -> None:
         """Publish so many segments of messages that are all different, until they are recorded."""
-        messages = self.published[recording_id]
+        sent: dict[int, bytes] = {}
         end = publication.position + segments * SEGMENT
         while publication.position < end:
             self.number += 1
             payload = self.number.to_bytes(4, "little") + bytes([recording_id + 1]) * 1020
             publication.send(payload, timeout=10)
-            messages[publication.position - FRAME] = payload
+            sent[publication.position - FRAME] = payload
         end = publication.position
         until(lambda: self.archive.recording_position(recording_id) == end, "the recording")
+        self.published[recording_id].update(sent)
 
     def end(self, recording_id: int, publication: ExclusivePublication) -> None:
         """End a recording."""

@@ -6,7 +6,7 @@ has the answers, so a command that reaches an archive by its channel looks for t
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.catalog_map import CatalogReader
@@ -33,7 +33,7 @@ _FORCE: Final = "to go on all the same, pass --force"
 
 
 class NeededError(AerologError):
-    """Data that was to be taken away is held or needed."""
+    """Data that was to be taken away is held or needed, or may be."""
 
 
 class TakingCheck:
@@ -82,7 +82,7 @@ class TakingCheck:
         try:
             need = self._needs(taking).against(taking)
         except (AerologError, OSError) as error:
-            text = f"who needs recording {taking.recording_id} is not known: {error}"
+            text = _unknown(taking, error)
         else:
             if need is None:
                 return None
@@ -100,17 +100,23 @@ class TakingCheck:
             taking: what is taken in the block, None for nothing.
 
         Raises:
-            NeededError: somebody needs it now.
-            AerologError: who needs it is not known.
-            OSError: the archive's folder cannot be written.
+            NeededError: somebody needs it now, or who needs it is not known.
         """
         if taking is None or self._options.force:
             yield
             return
-        with self._needs(taking).step(taking) as need:
+        with ExitStack() as stack:
+            try:
+                need = stack.enter_context(self._needs(taking).step(taking))
+            except (AerologError, OSError) as error:
+                raise NeededError(f"{_unknown(taking, error)}; {_FORCE}") from error
             if need is not None:
                 raise NeededError(f"{_text(need)}; {_FORCE}")
             yield
+
+
+def _unknown(taking: Taking, error: Exception) -> str:
+    return f"who needs recording {taking.recording_id} is not known: {error}"
 
 
 def _text(need: Need) -> str:
