@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.retention.holds import HOLD_NEED, Holds, step_lock
 from aerolog.archive.retention.reader_query import REPLAY
-from aerolog.transport.concurrent.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -84,16 +83,16 @@ class PresentNeeds:
     Attributes:
         archive_dir: the archive's folder.
         files: the file system to use.
+        now_ms: returns the time at which holds are evaluated, epoch milliseconds.
         known: looks up what is known outside the folder.
         archive: returns the needs of the archive itself.
-        now_ms: returns the time at which holds are evaluated, epoch milliseconds.
     """
 
     archive_dir: str | Path
     files: FileSystem
+    now_ms: Callable[[], int]
     known: Lookup = nothing_known
     archive: Callable[[], Iterable[Need]] = tuple
-    now_ms: Callable[[], int] = field(default_factory=lambda: SystemClock().now_epoch_ms)
 
     def against(self, taking: Taking) -> Need | None:
         """Return a need that speaks against taking data now, None when there is none.

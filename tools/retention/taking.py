@@ -16,6 +16,7 @@ from aerolog.archive.retention.errors import NeedsUnknownError
 from aerolog.archive.retention.needs import PresentNeeds
 from aerolog.tools.retention.needs_lookup import lookup_of
 from aerolog.tools.terminal.console import remark
+from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
@@ -70,6 +71,7 @@ class TakingCheck:
         return PresentNeeds(
             archive_dir=folder,
             files=RealFileSystem(),
+            now_ms=SystemClock().now_epoch_ms,
             known=lookup_of(folder, self._options),
             archive=self._archive,
         )
