@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.mark_file import running_archive
 from aerolog.archive.retention.archive_access import RunningArchive
+from aerolog.archive.retention.clock import read_clock
 from aerolog.archive.retention.errors import NeedsUnknownError
 from aerolog.archive.retention.needs import PresentNeeds
 from aerolog.tools.retention.needs_lookup import lookup_of
 from aerolog.tools.terminal.console import remark
-from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
@@ -71,7 +71,7 @@ class TakingCheck:
         return PresentNeeds(
             archive_dir=folder,
             files=RealFileSystem(),
-            now_ms=SystemClock().now_epoch_ms,
+            now_ms=lambda: read_clock().now_ms,
             known=lookup_of(folder, self._options),
             archive=self._archive,
         )
