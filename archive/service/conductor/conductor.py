@@ -104,6 +104,7 @@ class ArchiveConductor(WatchAgent):
         self.deletions = Deletions(context)
         self.recordings = Recordings(context, recorder_table, self.deletions.reaches)
         self.replays = Replays(context, replayer_table, self._recording_counter)
+        self.recordings.on_end = self.replays.recording_ended
         self._tokens = ReplayTokens(context.config[p.CONNECT_TIMEOUT], context.random)
         self._sessions = ControlSessions(
             context, authenticator, self._take_session_id, self._tokens.drop_session

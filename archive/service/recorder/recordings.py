@@ -49,6 +49,10 @@ class Recordings:
         table: where the recorder finds writers.
         outstanding_delete: returns whether segments of a recording, at or after a position, are
             being deleted.
+
+    Attributes:
+        on_end: called with id and position when a recording has ended, before its position
+            counter is freed.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Recordings:
         self._stops: list[Stop] = []
         self.by_key: dict[str, RecordingSubscription] = {}
         self.sessions: dict[int, RecordingSession] = {}
+        self.on_end: Callable[[int, int], None] = lambda _recording_id, _position: None
 
     # -- requests ---------------------------------------------------------------------------------
 
@@ -545,6 +550,7 @@ class Recordings:
         )
         source.sessions.remove(session)
         error = failure_of(self._context, writer)
+        self.on_end(session.recording_id, position)
         freed = context.aeron.conductor.close_counter(session.counter)
         self._ends.append(RecordingEnd(session, position, error, freed))
         self._release(source)

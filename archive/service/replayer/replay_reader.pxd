@@ -58,6 +58,7 @@ cdef class ReplayReader:
     cdef Checksum _checksum
     cdef CountersReader _counters
     cdef counter_t _limit
+    cdef int64_t _recording_end
     cdef bint _is_bounded
     cdef int32_t _stream_id
     cdef int32_t _frame_length_max

@@ -123,6 +123,7 @@ cdef class ReplayReader:
         checksum: the checksum in the frames' session ids, None when they hold session ids.
         counters: the driver's counters.
         limit_counter_id: id of the counter of the readable position, -1 for none.
+        limit_registration_id: the registration that the counter had when the replay was granted.
         is_bounded: whether that counter is a client's, which may stand inside a frame.
         stream_id: stream id of the recorded frames.
         frame_length_max: most bytes in a recorded frame, its header included.
@@ -144,6 +145,7 @@ cdef class ReplayReader:
         Checksum checksum,
         CountersReader counters not None,
         int32_t limit_counter_id,
+        int64_t limit_registration_id,
         bint is_bounded,
         int32_t stream_id,
         int32_t frame_length_max,
@@ -168,14 +170,13 @@ cdef class ReplayReader:
         self._checksum = checksum
         self._counters = counters
         self._limit = no_counter()
+        self._recording_end = -1
         self._is_bounded = is_bounded
         self.damaged_read = -1
         self._stream_id = stream_id
         self._frame_length_max = frame_length_max
         if limit_counter_id >= 0:
-            self._limit = counter_of(
-                counters, limit_counter_id, counters.registration_of(limit_counter_id)
-            )
+            self._limit = counter_of(counters, limit_counter_id, limit_registration_id)
             if self._limit.value == NULL:
                 raise ValueError(f"no counter {limit_counter_id}")
 
@@ -368,12 +369,12 @@ cdef class ReplayReader:
             if value > old_stop:
                 self.stop_position = value
         else:
-            # The counter is freed; its last value is where the recording ended.
-            if is_held:
-                self.replay_limit = min(self.replay_limit, max(old_stop, value))
-                self.stop_position = max(old_stop, value)
-            else:
-                self.replay_limit = min(self.replay_limit, old_stop)
+            # The counter is freed. Its last value is where the recording ended, which the conductor
+            # has said too: a slow replay may find the counter to be another's.
+            if not is_held:
+                value = load_acquire_i64(&self._recording_end)
+            self.stop_position = max(old_stop, value)
+            self.replay_limit = min(self.replay_limit, self.stop_position)
             self._limit = no_counter()
         if self.replay_position >= self.replay_limit:
             self._end(READER_COMPLETE)
@@ -479,6 +480,12 @@ cdef class ReplayReader:
     def aborted(self) -> bool:
         """Whether the conductor requested the end."""
         return load_acquire_i32(&self._abort) != 0
+
+    def recording_ended(self, position: int) -> None:
+        """Say where the recording has ended, before its position counter is freed."""
+        cdef int64_t end = position
+        if not self._is_bounded and self._recording_end < 0:
+            store_release_i64(&self._recording_end, end)
 
     def abort(self) -> None:
         """Request the end; callable from any thread."""

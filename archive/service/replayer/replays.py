@@ -68,7 +68,9 @@ class PendingReplay:
     stop_position: int
     replay_limit: int
     limit_counter_id: int
+    limit_registration_id: int
     publication: Future[ExclusivePublication]
+    recording_end: int = NULL_POSITION
 
 
 @dataclass(slots=True, eq=False)
@@ -172,12 +174,9 @@ class Replays:
         recording_id = order.recording_id
         descriptor = self._context.catalog.descriptor(recording_id)
         counter_id = self._limit_counter(order)
-        reader = self._context.aeron.conductor.counters
-        limit_position = (
-            descriptor.stop_position
-            if counter_id == NO_COUNTER
-            else reader.counter_value(counter_id)
-        )
+        limit_position, registration_id = descriptor.stop_position, 0
+        if counter_id != NO_COUNTER:
+            limit_position, registration_id = self._limit_of(counter_id)
         position = self._checked_position(order, descriptor)
         self._check_io_length(order, descriptor)
         if counter_id != NO_COUNTER and position > limit_position:
@@ -193,6 +192,7 @@ class Replays:
                 stop_position=limit_position,
                 replay_limit=position + length,
                 limit_counter_id=counter_id,
+                limit_registration_id=registration_id,
                 publication=self._context.aeron.add_exclusive_publication_async(
                     channel, order.replay_stream_id
                 ),
@@ -212,6 +212,24 @@ class Replays:
         if reader.counter_state(counter_id) != 1:
             raise _no_limit_counter(counter_id, f"Counter not allocated: counterId={counter_id}")
         return counter_id
+
+    def _limit_of(self, counter_id: int) -> tuple[int, int]:
+        """Return the value of a limit's counter and the registration that it has now."""
+        reader = self._context.aeron.conductor.counters
+        registration_id = reader.counter_registration_id(counter_id)
+        value = reader.counter_value(counter_id)
+        if reader.counter_registration_id(counter_id) != registration_id:
+            raise _no_limit_counter(counter_id, f"Counter not allocated: counterId={counter_id}")
+        return value, registration_id
+
+    def recording_ended(self, recording_id: int, position: int) -> None:
+        """Say to a recording's replays where it has ended, before its position counter is freed."""
+        for pending in self._pending:
+            if pending.order.recording_id == recording_id:
+                pending.recording_end = position
+        for session in self.sessions.values():
+            if session.reader.recording_id == recording_id:
+                session.reader.recording_ended(position)
 
     def _checked_position(self, order: ReplayOrder, descriptor: RecordingDescriptor) -> int:
         position, recording_id = order.position, order.recording_id
@@ -448,10 +466,13 @@ class Replays:
             checksum=context.config.replay_checksum,
             counters=context.aeron.conductor.counters,
             limit_counter_id=pending.limit_counter_id,
+            limit_registration_id=pending.limit_registration_id,
             is_bounded=order.limit_counter_id is not None,
             stream_id=descriptor.stream_id,
             frame_length_max=descriptor.mtu_length,
         )
+        if pending.recording_end != NULL_POSITION:
+            reader.recording_ended(pending.recording_end)
         details = ReplayRequestDetails(
             replay_session_id,
             descriptor.start_position,

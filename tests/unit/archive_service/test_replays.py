@@ -273,3 +273,32 @@ def test_running_replays_tell_where_they_are(rig) -> None:
     subscription.close()
     rig.wait(lambda: len(replays.replays_of(0)) == 1, "the second replay's end")
     assert replays.replays_of(0)[0].replay_session_id == first
+
+
+def test_a_slow_listener_gets_all_of_a_recording_that_has_ended_meanwhile(rig) -> None:
+    """Though another counter has taken the place of the recording's position by then."""
+    messages = [bytes([i]) * 1000 for i in range(200)]
+    rig.start(1)
+    publication = rig.publish(1, *messages[:100])
+    subscription = rig.aeron.add_subscription("aeron:ipc", 50)
+    rig.answer_to(replay(rig))
+    for message in messages[100:]:
+        rig.wait(lambda m=message: publication.offer(m) > 0, "room for a message")
+    sessions = rig.archive._conductor.recordings.sessions
+    counter_id = sessions[0].counter.counter_id
+    publication.close()
+    rig.wait(lambda: not sessions, "the end of the recording")
+    rig.pass_time(1100)
+    others = [rig.aeron.add_counter(5000, "another's") for _ in range(5)]
+    assert counter_id in [other.counter_id for other in others]
+    rig.wait(lambda: subscription.is_connected, "the replay")
+    received: list[bytes] = []
+    rig.wait(
+        lambda: (
+            received.extend(m.data for m in subscription.poll_messages(7))
+            or not subscription.is_connected
+        ),
+        "the end of the replay",
+    )
+    assert len(received) == 200
+    assert received == messages
