@@ -14,5 +14,5 @@ def test_the_page_shows_the_table() -> None:
 
 
 def test_no_row_stands_twice() -> None:
-    pairs = [(row.who, row.how) for row in ROWS]
-    assert len(set(pairs)) == len(pairs)
+    rows = [(row.who, row.how, row.mode) for row in ROWS]
+    assert len(set(rows)) == len(rows)

@@ -8,22 +8,25 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from fate_parts import CHANNEL, go_on, slow_down, stand_still
-from fates import JAVA_FAULT
+from fates import JAVA_FAULT, SECOND
 from waits import wait_until
 
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.files import RecordingLog
 from aerolog.transport.client import Aeron
-from aerolog.transport.errors import AerologError
+from aerolog.transport.errors import AerologError, RegistrationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from fate_parts import Stage
     from fates import Row
 
 OTHERS = 5000  # type id of the counters that take the place of those that are freed
 MOMENT_S = 0.7
+NO_ROOM = "insufficient usable storage"
+MESSAGES = 70  # more than a page of 4096 bytes has room for
 
 
 def terminate(stage: Stage, row: Row) -> None:
@@ -43,7 +46,27 @@ def again(stage: Stage, row: Row) -> None:
             stage.start(row.who)
         return stage.parts[row.who].running
 
+    if SECOND in row.ours:
+        stage.start_second(row.who)
+        return
     wait_until(has_started, "another one to start")
+    if row.who == "node":  # it serves with a container of its own
+        fates = row.fates(stage.whose)
+        for name in ("session", "service"):
+            stage.check(name, fates[name])
+        stage.start("service")
+
+
+def beside(stage: Stage, row: Row) -> None:
+    stage.start_second(row.who)
+
+
+def stopped(stage: Stage, row: Row) -> None:
+    """The first goes on when the second has ended."""
+    stand_still(stage.parts[row.who])
+    be_given_up(stage, row)
+    stage.start_second(row.who)
+    go_on(stage.parts[row.who])
 
 
 def short(stage: Stage, row: Row) -> None:
@@ -63,24 +86,29 @@ def long(stage: Stage, row: Row) -> None:
     """Others take the counters of a client, before it goes on; those of a driver end meanwhile."""
     part = stage.parts[row.who]
     stand_still(part)
+    be_given_up(stage, row)
     taken = []
+    if row.who in stage.heartbeats and not has_ended(stage, row):
+        taken = [stage.watcher.add_counter(OTHERS, "another's") for _ in range(60)]
+    go_on(part)
+    fate = row.fates(stage.whose)[row.who]
+    stage.check(row.who, fate)
+    if stage.whose == "ours":  # the reference overwrites some
+        assert [counter.value for counter in taken] == [0] * len(taken)
+
+
+def be_given_up(stage: Stage, row: Row) -> None:
+    """Wait until the driver has given a part up, or whoever depends on a driver has ended."""
     if row.who in stage.heartbeats:
         own = stage.heartbeats[row.who]
         wait_until(
             lambda: has_ended(stage, row) or not own & stage.clients(),
             "the driver to give the part up",
         )
-        if not has_ended(stage, row):
-            taken = [stage.watcher.add_counter(OTHERS, "another's") for _ in range(60)]
-    else:
-        for name, fate in row.fates(stage.whose).items():
-            if fate.code is not None and name != row.who:
-                stage.check(name, fate)
-    go_on(part)
-    fate = row.fates(stage.whose)[row.who]
-    stage.check(row.who, fate)
-    if stage.whose == "ours":  # the reference overwrites some
-        assert [counter.value for counter in taken] == [0] * len(taken)
+        return
+    for name, fate in row.fates(stage.whose).items():
+        if fate.code is not None and name not in {row.who, SECOND}:
+            stage.check(name, fate)
 
 
 def has_ended(stage: Stage, row: Row) -> bool:
@@ -90,13 +118,58 @@ def has_ended(stage: Stage, row: Row) -> bool:
 
 def full(stage: Stage, row: Row) -> None:
     """Fills the disk until what is recorded there has ended, and makes room again."""
-    filler = stage.folder / "filler"
+    if row.who == "driver":
+        memory_full(stage)
+        return
     ending = log_ends if row.who == "node" else recording_ends
-    with ending(stage) as has_failed:
-        found = os.statvfs(stage.folder)
-        filler.write_bytes(bytes(found.f_bavail * found.f_frsize))
+    with ending(stage) as has_failed, filled(stage.folder):
         wait_until(has_failed, "what a full disk does")
+
+
+@contextmanager
+def filled(disk: Path) -> Iterator[Callable[[], None]]:
+    """No room on a disk, which is there again at the end; yields what takes room freed since."""
+    filler = disk / "filler"
+
+    def fill() -> None:
+        found = os.statvfs(disk)
+        with filler.open("ab") as file:
+            file.write(bytes(found.f_bavail * found.f_frsize))
+
+    fill()
+    yield fill
     filler.unlink()
+
+
+def memory_full(stage: Stage) -> None:
+    """A publication is refused, an image is not made; a stream of ours that is there goes on."""
+    channel = f"aeron:udp?endpoint={stage.endpoint}"
+    stage.watcher.add_publication(f"{channel}|term-length=64k", 7)
+    client = stage.parts["client"]
+    with filled(stage.aeron_dir.parent) as fill:
+        answer = ""
+        try:
+            stage.watcher.add_publication(CHANNEL, 8)
+        except RegistrationError as error:
+            answer = str(error)
+        assert NO_ROOM in answer
+        subscription = stage.watcher.add_subscription(channel, 7)
+        wait_until(
+            lambda: sum(NO_ROOM in each for each in stage.errors("driver")) > 1,
+            "word of the publication and of the image",
+        )
+        assert not subscription.images
+        if stage.whose == "ours":
+            assert all(stage.has_served("client") for _ in range(MESSAGES))
+        else:
+            for _ in range(MESSAGES):
+                client.write_line("message")
+            wait_until(lambda: fill() or JAVA_FAULT in client.log(), "a page without room")
+    stage.wait_serving("driver")
+    if stage.whose == "ours":
+        wait_until(lambda: subscription.images, "the image")
+    else:
+        assert not subscription.images
 
 
 @contextmanager
@@ -156,4 +229,6 @@ ACTS: dict[str, Callable[[Stage, Row], None]] = {
     "long": long,
     "full": full,
     "freed": freed,
+    "beside": beside,
+    "stopped": stopped,
 }

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fates import SECOND
 from peer.artifact import toolchain
 from peer.cluster_node import free_ports
 from peer.process import ServerProcess
@@ -23,9 +24,12 @@ from waits import wait_until
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.cluster.client import AeronCluster
+from aerolog.cluster.counter_types import MODULE_STATE
 from aerolog.cluster.files import ClusterMarkFile
-from aerolog.transport.client import Aeron, ErrorLog, driver_is_active
+from aerolog.transport.client import Aeron, ErrorLog
 from aerolog.transport.errors import AerologError
+from aerolog.transport.memory.cnc import CncFile
+from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
     from fates import Fate
 
 CHANNEL = "aeron:ipc?term-length=64k"
-HEARTBEAT = 11
+HEARTBEAT = 11  # type id
 TIMEOUTS = {
     "aeron.client.liveness.timeout": "2s",
     "aeron.driver.timeout": "3000",
@@ -57,7 +61,7 @@ OURS = {
 }
 SEPARATE = ("driver", "archive", "client")
 CLUSTERED = ("node", "service", "session")
-WITHOUT_LOG = {"client", "session"}
+WITHOUT_LOG = {"client", "session", SECOND}
 PATIENCE_S = 30.0
 SUPPORT = str(Path(__file__).parent)
 
@@ -67,22 +71,32 @@ class Stage:
 
     Attributes:
         whose: "ours" or "reference".
+        mode: how driver and archive share threads.
         folder: of archive and cluster.
         aeron_dir: the driver's directory.
         names: of the parts, in the order of their start.
         parts: the processes.
         heartbeats: the registration ids of a part's clients in the driver.
+        checked: the parts whose fate an act has looked at already.
     """
 
     def __init__(
-        self, whose: str, names: tuple[str, ...], folder: Path, aeron_dir: Path, opened: ExitStack
+        self,
+        whose: str,
+        names: tuple[str, ...],
+        folder: Path,
+        aeron_dir: Path,
+        mode: str,
+        opened: ExitStack,
     ) -> None:
         self.whose = whose
+        self.mode = mode
         self.folder = folder
         self.aeron_dir = aeron_dir
         self.names = names
         self.parts: dict[str, ServerProcess] = {}
         self.heartbeats: dict[str, set[int]] = {}
+        self.checked: set[str] = set()
         self._opened = opened
         self._streams = iter(range(1000, 2000))
         self._ports = free_ports(6)
@@ -104,20 +118,39 @@ class Stage:
 
     def start(self, name: str) -> ServerProcess:
         """Starts a part and waits until it serves."""
+        if name in {"driver", "node"}:
+            self._shown = None  # whoever watched the driver before has lost it
         before = set() if name in {"driver", "node"} else self.clients()
-        part = self._opened.enter_context(
-            ServerProcess(f"{self.whose}-{name}", self._command(name), env=self._environment())
-        )
+        part = self._begin(name)
         self.parts[name] = part
         if name in {"client", "session"}:
             part.wait_line("ready")
         elif name == "node":
-            wait_until(lambda: driver_is_active(self.aeron_dir), "the node's driver")
+            wait_until(lambda: not part.running or self._has_module(part), "the node's module")
         else:
             self.wait_serving(name)
         if name not in {"driver", "node"}:
             self.heartbeats[name] = self.clients() - before
         return part
+
+    def _has_module(self, node: ServerProcess) -> bool:
+        """Whether a node's driver runs, and not the one before, and its module has counters."""
+        with suppress(AerologError, OSError):
+            cnc = CncFile.open(RealFileSystem(), str(self.aeron_dir))
+            return cnc.header.pid == node.pid and any(
+                counter.type_id == MODULE_STATE for counter in cnc.counters
+            )
+        return False
+
+    def start_second(self, name: str) -> None:
+        """Starts another of a part with the same folders, and waits until that has ended."""
+        self.parts[SECOND] = second = self._begin(name)
+        wait_until(lambda: not second.running, f"the end of a second {name}")
+
+    def _begin(self, name: str) -> ServerProcess:
+        return self._opened.enter_context(
+            ServerProcess(f"{self.whose}-{name}", self._command(name), env=self._environment())
+        )
 
     def clients(self) -> set[int]:
         """The clients that the driver knows."""
@@ -144,6 +177,8 @@ class Stage:
             **DRIVER_DEFAULTS,
             **ARCHIVE_DEFAULTS,
             **TIMEOUTS,
+            "aeron.threading.mode": self.mode,
+            "aeron.archive.threading.mode": self.mode,
             "aeron.dir": str(self.aeron_dir),
             "aeron.archive.dir": f"{self.folder}/archive",
             "aeron.archive.control.channel.enabled": "true",
@@ -221,6 +256,7 @@ class Stage:
     def check(self, name: str, fate: Fate) -> None:
         """Fails when a part goes on otherwise than it should."""
         assert not (mistake := self.mistake(name, fate)), f"{self.whose}: {mistake}"
+        self.checked.add(name)
 
     def shown(self, name: str) -> str:
         """Exit code, output and error log of a part."""
@@ -276,10 +312,12 @@ PROBES: dict[str, Callable[[Stage, Aeron], bool]] = {
 
 
 @contextmanager
-def a_stage(whose: str, names: tuple[str, ...], folder: Path, aeron_dir: Path) -> Iterator[Stage]:
+def a_stage(
+    whose: str, names: tuple[str, ...], folder: Path, aeron_dir: Path, mode: str = "SHARED"
+) -> Iterator[Stage]:
     """All parts of a stage, until the end of the test."""
     with ExitStack() as opened:
-        stage = Stage(whose, names, folder, aeron_dir, opened)
+        stage = Stage(whose, names, folder, aeron_dir, mode, opened)
         for name in names:
             stage.start(name)
         yield stage

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fates import Row
 
 DISK_BYTES = 8 << 20
+MEMORY_BYTES = 64 << 20
 
 
 def rows_of(names: tuple[str, ...]) -> list[object]:
@@ -26,8 +27,11 @@ def rows_of(names: tuple[str, ...]) -> list[object]:
     return [
         pytest.param(
             row,
-            id=f"{row.who}-{row.how}",
-            marks=[prerequisites.needs_mounts] if row.how == "full" else [],
+            id=f"{row.who}-{row.how}" + ("" if row.mode == "SHARED" else f"-{row.mode}"),
+            marks=[
+                *([prerequisites.needs_mounts] if row.how == "full" else []),
+                *([pytest.mark.slow] if row.is_slow else []),
+            ],
         )
         for row in ROWS
         if row.who in names
@@ -39,10 +43,14 @@ def play(row: Row, whose: str, names: tuple[str, ...], folder: Path) -> list[str
     aeron_dir = memory_path()
     with ExitStack() as opened:
         opened.callback(shutil.rmtree, aeron_dir, ignore_errors=True)
-        disk = folder / "disk"
+        disk, files = folder / "disk", folder / "files"
         if row.how == "full":
-            opened.enter_context(prerequisites.small_disk(disk, DISK_BYTES, lazy=True))
-        stage = opened.enter_context(a_stage(whose, names, disk, aeron_dir))
+            is_memory = row.who == "driver"
+            size = MEMORY_BYTES if is_memory else DISK_BYTES
+            opened.enter_context(prerequisites.small_disk(disk, size, lazy=True))
+            aeron_dir, files = (disk / "aeron", files) if is_memory else (aeron_dir, disk)
+        stage = opened.enter_context(a_stage(whose, names, files, aeron_dir, row.mode))
         ACTS[row.how](stage, row)
-        found = [stage.mistake(name, fate) for name, fate in row.fates(whose).items()]
+        fates = {name: fate for name, fate in row.fates(whose).items() if name not in stage.checked}
+        found = [stage.mistake(name, fate) for name, fate in fates.items()]
         return [each for each in found if each]

@@ -7,9 +7,12 @@ into the page.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations" / "when-a-part-fails.md"
 BEGIN, END = "<!-- fates -->", "<!-- end of fates -->"
@@ -69,6 +72,8 @@ class Row:
         ours: the fates of ours.
         reference: those of the reference that differ.
         why: why they do.
+        mode: how driver and archive share threads.
+        is_slow: whether the tests marked slow act it, and not each run.
     """
 
     who: str
@@ -76,6 +81,15 @@ class Row:
     ours: dict[str, Fate]
     reference: dict[str, Fate] = field(default_factory=dict)
     why: str = ""
+    mode: str = "SHARED"
+    is_slow: bool = False
+
+    @property
+    def what(self) -> str:
+        """What fails, in words."""
+        return f"{self.who} {HOW[self.how]}" + (
+            "" if self.mode == "SHARED" else f" (`{self.mode}`)"
+        )
 
     def fates(self, whose: str) -> dict[str, Fate]:
         """What is expected of the parts of one implementation."""
@@ -90,6 +104,8 @@ HOW = {
     "slow": "stands still for 50 ms of every 100 ms",
     "long": "stands still for longer than the timeout, then goes on",
     "full": "has no room left, then has room again",
+    "beside": "serves, and another one starts beside it",
+    "stopped": "stands still for longer than the timeout, and another one starts beside it",
     "freed": "records its log no longer, because somebody has stopped that",
 }
 
@@ -110,6 +126,10 @@ MODULE_GONE = "the consensus module is gone or the media driver in"
 FULL = "No space left on device"
 JAVA_FAULT = "unsafe memory access"
 LOST = "Aeron client in service closed unexpectedly"
+ACTIVE, ACTIVE_DRIVER = "active mark file detected", "Active media driver detected"
+NO_DRIVER, IN_USE = "no driver heartbeat detected", "Address already in use"
+TAKEN = "has taken"
+SECOND = "second"
 
 
 def without_driver(reason: str) -> dict[str, Fate]:
@@ -139,9 +159,19 @@ WHY_NODE = (
     "A node stands still with its driver: the clients inside have not been served for longer than"
     " their timeout."
 )
+WHY_MEMORY_FULL = (
+    "Meanwhile a publication is refused with STORAGE_SPACE and an image is not made, and the"
+    " driver's error log has both. Streams that are there go on with ours, or get back pressure;"
+    " the reference's client writes into a page of a sparse log that has no room. With room again,"
+    " ours makes the image, and the reference does not."
+)
+WHY_TAKEN_OVER = (
+    "The reference's second driver deletes the first one's directory, before its archive refuses."
+)
+WHY_CONTAINER = "The new node serves once a new container has started."
 WHY_AGAIN = "The reference starts only when the last sign of life is 10 s old."
 
-ROWS = [
+ROWS_SHARED = [
     Row("client", "TERM", left(_ALL, "client")),
     Row("client", "KILL", left(_ALL, "client")),
     Row("client", "again", _ALL),
@@ -161,6 +191,7 @@ ROWS = [
         WHY_CODE,
     ),
     Row("archive", "full", _ALL, {"archive": stalls(JAVA_FAULT)}, WHY_FULL),
+    Row("archive", "beside", _ALL | {SECOND: ends(1, ACTIVE)}),
     Row("driver", "TERM", without_driver(SHUT), java_without_driver(JAVA_SHUT), WHY_CLIENT),
     Row("driver", "KILL", without_driver(GONE), java_without_driver(JAVA_GONE), WHY_CLIENT),
     Row(
@@ -169,6 +200,12 @@ ROWS = [
         without_driver(GONE) | {"driver": SERVES},
         java_without_driver(JAVA_GONE),
         f"{WHY_CLIENT} {WHY_AGAIN}",
+    ),
+    Row("driver", "full", _ALL, {"client": stalls(JAVA_FAULT)}, WHY_MEMORY_FULL),
+    Row(
+        "driver",
+        "beside",
+        _ALL | {SECOND: ends(1, ACTIVE_DRIVER)},
     ),
     Row("driver", "short", _ALL),
     Row("driver", "slow", _ALL),
@@ -179,9 +216,11 @@ ROWS = [
         java_without_driver(JAVA_GONE),
         WHY_CLIENT,
     ),
+    Row("session", "TERM", left(_NODE, "session")),
     Row("session", "KILL", left(_NODE, "session")),
     Row("session", "again", _NODE),
     Row("session", "short", _NODE),
+    Row("session", "slow", _NODE),
     Row("session", "long", _NODE | {"session": ends(1, STOOD)}),
     *(
         Row(
@@ -192,6 +231,30 @@ ROWS = [
             WHY_CODE,
         )
         for how in ("TERM", "KILL")
+    ),
+    Row(
+        "service",
+        "again",
+        {
+            "node": ends(1, LOST),
+            "session": ends(1, SHUT),
+            SECOND: ends(1, f"{ACTIVE} or {NO_DRIVER}"),
+        },
+        {"node": ends_quietly(0, LOST)},
+        WHY_CODE,
+    ),
+    Row("service", "beside", _NODE | {SECOND: ends(1, ACTIVE)}),
+    Row(
+        "service",
+        "stopped",
+        {
+            "service": ends(1, f"{MODULE_GONE} or {STOOD}"),
+            "node": ends(1, LOST),
+            "session": ends(1, SHUT),
+            SECOND: ends(1, f"{ACTIVE} or {NO_DRIVER}"),
+        },
+        {"node": ends_quietly(0, LOST), "service": ends_quietly(0, f"{JAVA_SHUT} or {JAVA_STOOD}")},
+        WHY_CODE,
     ),
     Row("service", "short", _NODE),
     Row("service", "slow", _NODE),
@@ -208,6 +271,27 @@ ROWS = [
     ),
     Row("node", "TERM", without_node(SHUT), {"service": ends_quietly(0, JAVA_SHUT)}, WHY_CODE),
     Row("node", "KILL", without_node(GONE), {"service": ends_quietly(0, JAVA_GONE)}, WHY_CODE),
+    Row(
+        "node",
+        "again",
+        without_node(GONE) | {"node": SERVES},
+        {"service": ends_quietly(0, JAVA_GONE)},
+        f"{WHY_CONTAINER} {WHY_AGAIN}",
+    ),
+    Row(
+        "node",
+        "beside",
+        _NODE | {SECOND: ends(1, ACTIVE)},
+        {SECOND: ends(1, ACTIVE_DRIVER)},
+    ),
+    Row(
+        "node",
+        "stopped",
+        without_node(GONE)
+        | {"node": ends(1, f"{STOOD} or {TAKEN}"), SECOND: ends(1, f"{ACTIVE} or {IN_USE}")},
+        {"service": ends_quietly(0, JAVA_GONE), "node": ends_quietly(0, JAVA_STOOD)},
+        f"{WHY_TAKEN_OVER} {WHY_CODE}",
+    ),
     Row("node", "short", _NODE),
     Row("node", "slow", _NODE),
     Row(
@@ -220,6 +304,29 @@ ROWS = [
     Row("node", "full", without_node(SHUT) | {"node": ends(1, FULL)}, _NODE, WHY_NODE_FULL),
     Row("node", "freed", _NODE),
 ]
+# With threads of their own a driver and an archive do these things on several at a time.
+DEDICATED = {
+    ("client", "long"),
+    ("archive", "long"),
+    ("archive", "full"),
+    ("driver", "long"),
+    ("driver", "full"),
+    ("node", "long"),
+    ("node", "full"),
+    ("node", "freed"),
+}
+IN_EACH_RUN = {("client", "long"), ("archive", "long")}
+
+
+def in_modes(row: Row) -> Iterator[Row]:
+    """A row, and the same with other threads."""
+    yield row
+    pair = row.who, row.how
+    if pair in DEDICATED:
+        yield replace(row, mode="DEDICATED", is_slow=pair not in IN_EACH_RUN)
+
+
+ROWS = [each for row in ROWS_SHARED for each in in_modes(row)]
 
 
 def page_table() -> str:
@@ -231,7 +338,7 @@ def page_table() -> str:
     for row in ROWS:
         ours, reference = (cell(fates) for fates in (row.ours, row.reference))
         last = f"{reference}. {row.why}" if reference and row.why else reference or row.why
-        lines.append(f"| {row.who} {HOW[row.how]} | {ours} | {last} |")
+        lines.append(f"| {row.what} | {ours} | {last} |")
     return "\n".join(lines)
 
 
