@@ -20,22 +20,29 @@ if TYPE_CHECKING:
 
 DISK_BYTES = 8 << 20
 MEMORY_BYTES = 64 << 20
+ANOTHER = {"again", "beside", "stopped"}
 
 
 def rows_of(names: tuple[str, ...]) -> list[object]:
-    """The parameters of a test: the rows of one stage."""
-    return [
-        pytest.param(
-            row,
-            id=f"{row.who}-{row.how}" + ("" if row.mode == "SHARED" else f"-{row.mode}"),
-            marks=[
-                *([prerequisites.needs_mounts] if row.how == "full" else []),
-                *([pytest.mark.slow] if row.is_slow else []),
-            ],
-        )
-        for row in ROWS
-        if row.who in names
-    ]
+    """The parameters of a test: the rows of one stage in which no part is started again."""
+    return [parameter(row) for row in ROWS if row.who in names and row.how not in ANOTHER]
+
+
+def rows_of_another() -> list[object]:
+    """The rows in which a part is started again, or beside the one that runs."""
+    return [parameter(row) for row in ROWS if row.how in ANOTHER]
+
+
+def parameter(row: Row) -> object:
+    """A row with its name and marks."""
+    return pytest.param(
+        row,
+        id=f"{row.who}-{row.how}" + ("" if row.mode == "SHARED" else f"-{row.mode}"),
+        marks=[
+            *([prerequisites.needs_mounts] if row.how == "full" else []),
+            *([pytest.mark.slow] if row.is_slow else []),
+        ],
+    )
 
 
 def play(row: Row, whose: str, names: tuple[str, ...], folder: Path) -> list[str]:

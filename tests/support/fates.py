@@ -129,6 +129,7 @@ LOST = "Aeron client in service closed unexpectedly"
 ACTIVE, ACTIVE_DRIVER = "active mark file detected", "Active media driver detected"
 NO_DRIVER, IN_USE = "no driver heartbeat detected", "Address already in use"
 TAKEN = "has taken"
+WITHOUT_NODE = f"{ACTIVE} or {NO_DRIVER} or {SHUT} or {JAVA_SHUT}"
 SECOND = "second"
 
 
@@ -238,7 +239,7 @@ ROWS_SHARED = [
         {
             "node": ends(1, LOST),
             "session": ends(1, SHUT),
-            SECOND: ends(1, f"{ACTIVE} or {NO_DRIVER}"),
+            SECOND: ends(1, WITHOUT_NODE),
         },
         {"node": ends_quietly(0, LOST)},
         WHY_CODE,
@@ -251,10 +252,11 @@ ROWS_SHARED = [
             "service": ends(1, f"{MODULE_GONE} or {STOOD}"),
             "node": ends(1, LOST),
             "session": ends(1, SHUT),
-            SECOND: ends(1, f"{ACTIVE} or {NO_DRIVER}"),
+            SECOND: ends(1, WITHOUT_NODE),
         },
         {"node": ends_quietly(0, LOST), "service": ends_quietly(0, f"{JAVA_SHUT} or {JAVA_STOOD}")},
         WHY_CODE,
+        is_slow=True,
     ),
     Row("service", "short", _NODE),
     Row("service", "slow", _NODE),
@@ -291,6 +293,7 @@ ROWS_SHARED = [
         | {"node": ends(1, f"{STOOD} or {TAKEN}"), SECOND: ends(1, f"{ACTIVE} or {IN_USE}")},
         {"service": ends_quietly(0, JAVA_GONE), "node": ends_quietly(0, JAVA_STOOD)},
         f"{WHY_TAKEN_OVER} {WHY_CODE}",
+        is_slow=True,
     ),
     Row("node", "short", _NODE),
     Row("node", "slow", _NODE),
