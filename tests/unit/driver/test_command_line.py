@@ -44,8 +44,19 @@ class Process:
         return self.end()
 
     def end(self):
-        out, err = self.popen.communicate(timeout=DEADLINE_S)
+        try:
+            out, err = self.popen.communicate(timeout=DEADLINE_S)
+        except subprocess.TimeoutExpired as late:
+            raise AssertionError(f"it does not end; its threads: {self.threads()}") from late
         return self.popen.returncode, out, err
+
+    def threads(self):
+        """Name, state, and ticks of user and system time of each: starved, or blocked?"""
+        found = []
+        for task in Path(f"/proc/{self.popen.pid}/task").iterdir():
+            name, _, fields = (task / "stat").read_text().partition("(")[2].rpartition(") ")
+            found.append((name, fields.split()[0], *fields.split()[11:13]))
+        return found
 
     def cnc(self):
         return CncFile.connect(self.directory)
