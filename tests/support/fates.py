@@ -121,7 +121,9 @@ def left(all_parts: dict[str, Fate], *gone: str, **others: Fate) -> dict[str, Fa
 SHUT, GONE = "was shut down", "is gone: its last heartbeat is"
 JAVA_SHUT, JAVA_GONE = "has been shutdown", "keepalive: age="
 STOOD = "was not serviced for or gave this client up or client timeout from driver"
-JAVA_STOOD = "service interval exceeded or client timeout from driver"
+JAVA_STOOD = (
+    "service interval exceeded or client timeout from driver or unexpected close of heartbeat"
+)
 MODULE_GONE = "the consensus module is gone or the media driver in"
 FULL = "No space left on device"
 JAVA_FAULT = "unsafe memory access"
