@@ -313,7 +313,6 @@ ROWS_SHARED = [
 DEDICATED = {
     ("client", "long"),
     ("archive", "long"),
-    ("archive", "full"),
     ("driver", "long"),
     ("driver", "full"),
     ("node", "long"),
