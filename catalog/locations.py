@@ -24,7 +24,7 @@ from aerolog.transport.errors import (
     ConfigurationError,
 )
 from aerolog.transport.resource import Resource
-from aerolog.transport.secrets import without_secrets
+from aerolog.transport.secrets import repr_without_secrets, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,6 +49,7 @@ CATALOG_SCHEMES = ("sqlite", "postgresql", "postgres")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class PlacedRecording:
     """A recording and the place of its archive.
@@ -62,6 +63,7 @@ class PlacedRecording:
     recording_id: int
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """A selection of recordings: those that meet all conditions that are given.

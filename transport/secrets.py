@@ -8,9 +8,11 @@ leaves the program; nothing has to know through which parts the text has come.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+from urllib.parse import unquote
 
+C = TypeVar("C", bound=type)
 HIDDEN: Final = "***"
 #: Names of parameters whose values are secret, or may be.
 _NAMES: Final = (
@@ -18,13 +20,15 @@ _NAMES: Final = (
     r"|(?:\w*[_.-])?(?:pwd|sas|sig|auth)"
     r"|\w*(?:access|account|api|private|shared)[_.-]?key\w*"
 )
+_NAME: Final = re.compile(rf"(?:[\w-]+\.)*(?:{_NAMES})(?:\.[\w.-]+)?", re.IGNORECASE)
 #: What a text has in which something may be secret; most texts have none of it.
 _SIGN: Final = re.compile(
     r":/|pass|secret|token|credential|signature|pwd|sas|sig|key|auth", re.IGNORECASE
 )
 #: In a URL a parameter is left out on a weaker suspicion: nothing is lost with it that says where.
 _SECRET_NAME: Final = re.compile(rf"{_NAMES}|.*(?:secret|password|token|key).*", re.IGNORECASE)
-_VALUE: Final = r"(?:'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]*[^\s'\",;.)}\]])"
+_QUOTED: Final = r"(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
+_VALUE: Final = rf"(?:b?{_QUOTED}|[^\s'\"]*[^\s'\",;.)}}\]])"
 # A setting in a text, as ``password=abc`` or ``fs.azure.account.key.x = abc``. The token of a
 # replay is the archive's own number, which the reference's error log has as well.
 _SETTING: Final = re.compile(
@@ -35,7 +39,12 @@ _SETTING: Final = re.compile(
 # A setting in JSON, or in what Python shows of a mapping.
 _ENTRY: Final = re.compile(
     rf"(?<=['\"])((?:[\w-]+\.)*(?:{_NAMES})(?:\.[\w.-]+)?['\"]\s?:\s?)"
-    r"(?:'[^'\n]*'|\"[^\"\n]*\")",
+    rf"b?{_QUOTED}",
+    re.IGNORECASE,
+)
+# A header of HTTP, which has a word for its kind before the secret.
+_HEADER: Final = re.compile(
+    r"(\bauthorization['\"]?\s?[:=]\s?['\"]?)(?:basic|bearer|digest|aws4-hmac-sha256)\s[^\n'\"]+",
     re.IGNORECASE,
 )
 # A user and a password end with an at sign, and may have blanks and quotes in them; what stands
@@ -60,6 +69,7 @@ def without_secrets(text: str) -> str:
     if not _SIGN.search(text):
         return text
     text = _URL.sub(lambda found: _url(found[0]), text)
+    text = _HEADER.sub(rf"\g<1>{HIDDEN}", text)
     return _ENTRY.sub(rf"\g<1>'{HIDDEN}'", _SETTING.sub(rf"\g<1>{HIDDEN}", text))
 
 
@@ -68,10 +78,30 @@ def without_secrets_in(value: Any) -> Any:
     if isinstance(value, str):
         return without_secrets(value)
     if isinstance(value, Mapping):
-        return {key: without_secrets_in(one) for key, one in value.items()}
+        return {_shown(key): _entry(key, one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [without_secrets_in(one) for one in value]
     return value
+
+
+def _shown(key: Any) -> Any:
+    return without_secrets(key) if isinstance(key, str) else key
+
+
+def _entry(key: Any, value: Any) -> Any:
+    is_secret = isinstance(key, str) and isinstance(value, str) and _NAME.fullmatch(key)
+    return HIDDEN if is_secret else without_secrets_in(value)
+
+
+def repr_without_secrets(cls: C) -> C:
+    """Hide secrets in the ``repr`` of a class, for what holds places, URLs or settings."""
+    shown: Callable[[object], str] = cls.__repr__
+
+    def hidden(self: object) -> str:
+        return without_secrets(shown(self))
+
+    cls.__repr__ = hidden  # type: ignore[assignment]
+    return cls
 
 
 def _url(url: str) -> str:
@@ -98,5 +128,6 @@ def _end_of_user(rest: str, first: str, *, has_password: bool) -> int:
 
 
 def _is_secret(pair: str) -> bool:
-    name = pair.partition("=")[0]
-    return _SECRET_NAME.fullmatch(name) is not None or "@" in pair
+    plain = unquote(pair)
+    name, _, value = plain.partition("=")
+    return bool(_SECRET_NAME.fullmatch(name) or "@" in plain or _SETTING.search(value))

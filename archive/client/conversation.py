@@ -8,7 +8,6 @@ persistent subscription or a replication.
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -17,6 +16,7 @@ from aerolog.archive.client.request import ask_position
 from aerolog.archive.client.session_connection import connected
 from aerolog.transport.client.added_stream import added
 from aerolog.transport.errors import AerologError, ResourceClosedError
+from aerolog.transport.text_output import logger
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from aerolog.transport.errors import ArchiveError
 
 T = TypeVar("T")
-_LOG: Final = logging.getLogger("aerolog.archive.client")
+_LOG: Final = logger("aerolog.archive.client")
 #: How often a client without requests reads: an archive ends sessions that do not read its pings.
 TEND_INTERVAL_NS: Final = 100_000_000
 

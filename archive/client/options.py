@@ -102,7 +102,7 @@ class ArchiveClientOptions(SessionOptions):
     mtu: int = MTU.default
     sparse: bool = TERM_SPARSE.default
     name: str = NAME.default
-    credentials: bytes | CredentialsSupplier = b""
+    credentials: bytes | CredentialsSupplier = field(default=b"", repr=False)
     replay_channel: str | None = None
     on_challenge: Callable[[bytes], bytes] | None = None
     on_signal: Callable[[RecordingSignalEvent], object] | None = None

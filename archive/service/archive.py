@@ -31,6 +31,7 @@ from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.text_output import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -257,8 +258,7 @@ class Archive(Component):
         self.runners = self._make_runners(context)
         self._mark_file.ready()
         if config[p.PRINT_CONFIGURATION]:
-            sys.stdout.write(format_configuration(self))
-            sys.stdout.flush()
+            write_text(format_configuration(self), sys.stdout)
         for runner in self.runners:
             runner.start()
 
@@ -290,7 +290,7 @@ class Archive(Component):
             io_length=config[p.FILE_IO_LENGTH],
         )
         for line in finished:
-            sys.stderr.write(f"WARNING: {line}\n")
+            write_text(f"WARNING: {line}\n")
         self._in_order = True
         found = [one.recording_id for one in recovered if one.recording_id in catalog]
         return catalog, found

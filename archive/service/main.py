@@ -15,6 +15,7 @@ from aerolog.transport.concurrent.stop_signal import ServiceStop, say_failure
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver.properties import THREADING_MODE, driver_settings
 from aerolog.transport.errors import AerologError, ConfigurationError
+from aerolog.transport.text_output import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,11 +111,9 @@ def _refuse_invoker(mode: str, name: str) -> None:
 
 def _say_wait(aeron_dir: str) -> None:
     if not driver_is_active(aeron_dir):
-        sys.stderr.write(f"aerolog archive: waiting for a media driver in {aeron_dir}\n")
-        sys.stderr.flush()
+        write_text(f"aerolog archive: waiting for a media driver in {aeron_dir}\n")
 
 
 def say_ready(line: str) -> None:
     """Tell whoever started the service that clients can connect."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    write_text(line + "\n", sys.stdout)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from aerolog.archive.service.event_log import NO_EVENTS
 from aerolog.transport.errors import AerologError, ErrorCategory, ResourceClosedError
+from aerolog.transport.text_output import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.memory.error_log import DistinctErrorLog
 
-_LOG = logging.getLogger("aerolog.archive")
+_LOG = logger("aerolog.archive")
 
 
 class ArchiveEvent(AerologError):  # noqa: N818 - it is none

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.catalog.export.errors import ManifestError
 from aerolog.catalog.export.manifest import MANIFEST_NAME, Manifest, is_outside
 from aerolog.catalog.export.store import open_store
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +55,7 @@ class MissingRows:
     reason: str
 
 
+@repr_without_secrets
 @dataclass(slots=True)
 class CheckReport:
     """The result of a check.

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.catalog.export.errors import ManifestError, TargetMismatchError
 from aerolog.catalog.export.layout import recording_key
+from aerolog.transport.secrets import repr_without_secrets
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class FileEntry:
     staged: str = ""
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeEntry:
     """A range of a recording that was read.

@@ -22,6 +22,7 @@ from aerolog.catalog.export.prefetch import prefetched
 from aerolog.catalog.export.row_groups import row_groups
 from aerolog.catalog.extras import require
 from aerolog.transport.errors import FileFormatError
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,6 +49,7 @@ _NO_DICTIONARY: Final = ("position", "term_offset", "reserved_value", "payload")
 _DELTA: Final = ("position", "term_offset", "reserved_value")
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """A range of a recording that becomes a file, or two.

@@ -12,6 +12,7 @@ from aerolog.catalog.export.lineage import first_change, kept_until
 from aerolog.catalog.export.manifest import RecordingState
 from aerolog.catalog.export.sources import last_message_end
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.secrets import repr_without_secrets
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Request:
         return (self.clock.now_ns() - begun_ns) / NS_PER_S
 
 
+@repr_without_secrets
 @dataclass(slots=True)
 class RecordingExport:
     """One recording that is being exported.

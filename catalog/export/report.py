@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from aerolog.transport.secrets import repr_without_secrets
+
 
 @dataclass(frozen=True, slots=True)
 class ExportProgress:
@@ -76,6 +78,7 @@ class ExportResult:
     gaps: tuple[MissingRange, ...] = ()
 
 
+@repr_without_secrets
 @dataclass(slots=True)
 class ExportReport:
     """The result of an export.

@@ -20,6 +20,7 @@ from aerolog.catalog.index.models import (
     ExportFile,
     recording_key,
 )
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,6 +41,7 @@ class ExportedFile:
     checksum: str
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportNote:
     """What a target has of one recording.

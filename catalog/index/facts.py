@@ -29,6 +29,7 @@ from aerolog.catalog.index.models import (
     TimeIndexEntry,
     TimeIndexFile,
 )
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -123,6 +124,7 @@ FIELDS: Final[Mapping[str, Mapping[str, tuple[type, ...]]]] = {
 _OF_A_RECORDING: Final[Mapping[str, tuple[type, ...]]] = {"recording_id": _INT}
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A fact about an archive or one of its recordings.

@@ -28,6 +28,7 @@ from aerolog.catalog.index.models import Archive, Recording, State, Stream
 from aerolog.catalog.index.recording_catalog import DATABASE_NAME
 from aerolog.catalog.index.row_changes import COLUMNS, ChunkWriter
 from aerolog.catalog.index.time_mirror import TimeMirror
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,6 +46,7 @@ CHUNK: Final = 2000
 _NO_LOCKS: Final = frozenset({errno.EBADF, errno.ENOLCK, errno.ENOTSUP, errno.EINVAL})
 
 
+@repr_without_secrets
 @dataclass(slots=True)
 class SyncReport:
     """What a sync found and changed.

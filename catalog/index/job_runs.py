@@ -30,7 +30,7 @@ from aerolog.catalog.index.models import (
     recording_key,
 )
 from aerolog.transport.memory.processes import process_status
-from aerolog.transport.secrets import without_secrets
+from aerolog.transport.secrets import repr_without_secrets, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -85,6 +85,7 @@ class Owner:
         return json.dumps(asdict(self))
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class AppliedRange:
     """The part of a commit that belongs to one recording.
@@ -106,6 +107,7 @@ class AppliedRange:
     files: Mapping[str, tuple[int, int, str]]
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class KnownRecording:
     """A recording of a catalog: its archive's place, its id there, and when it began."""

@@ -18,6 +18,7 @@ from aerolog.catalog.index.models import Archive, Name, Recording
 from aerolog.catalog.index.search_checks import check_text
 from aerolog.catalog.index.search_query import is_archive
 from aerolog.transport.config.values import whole_number
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ VALUE_MAX: Final = 4096
 NAME_MAX: Final = 256
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class LabelledRecording:
     """A recording, identified by its archive's place and its id there."""

@@ -14,6 +14,7 @@ from sqlalchemy import select
 from aerolog.catalog.index.models import Archive, Name, Recording, State, Stream, Tag
 from aerolog.catalog.index.search_checks import checked
 from aerolog.catalog.index.search_query import chosen_keys
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _CHUNK: Final = 500
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
     """The conditions of a search; a condition that is None is not applied.
@@ -66,6 +68,7 @@ class Search:
     order: str = "newest"
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRecording:
     """A recording that a search found.

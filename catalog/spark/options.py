@@ -12,6 +12,7 @@ from aerolog.catalog.times import ANY_TIME, FROM_INDEX, TimeRange, TimeSource
 from aerolog.transport.config.times import parse_time_ns
 from aerolog.transport.config.values import parse_size, whole_number
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.secrets import repr_without_secrets
 from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _DECODER_PREFIX = "decoder."
 _ANY = TypeVar("_ANY")
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
     """The options of a read, in batch or in a stream.

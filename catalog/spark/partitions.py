@@ -20,6 +20,7 @@ from aerolog.transport.errors import ArchiveError, FileFormatError
 from aerolog.transport.protocol.fixed_layout import offsets
 from aerolog.transport.protocol.frame_header import FRAME_HEADER
 from aerolog.transport.protocol.frames import FLAG_BEGIN, FRAME_PAD
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,6 +37,7 @@ _OFFSET = offsets(FRAME_HEADER)
 _FRAME_HEAD = 8
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class Range:
     """A part of a recording, which is sent to the executors.

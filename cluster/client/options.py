@@ -95,7 +95,7 @@ class ClusterClientOptions(SessionOptions):
     name: str = NAME.default
     is_ingress_exclusive: bool = True
     keepalive_interval: float = 1.0
-    credentials: bytes | CredentialsSupplier = b""
+    credentials: bytes | CredentialsSupplier = field(default=b"", repr=False)
     on_challenge: Callable[[bytes], bytes] | None = None
     on_new_leader: Callable[[NewLeaderEvent], object] | None = None
     on_session_event: Callable[[SessionEvent], object] | None = None

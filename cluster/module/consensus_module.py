@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +26,7 @@ from aerolog.cluster.protocol import NULL_VALUE, ClusterComponentType, MarkFileH
 from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.text_output import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from aerolog.transport.config.sources import Properties
     from aerolog.transport.memory.filesystem import FileSystem
 
-_LOG: Final = logging.getLogger("aerolog.cluster")
+_LOG: Final = logger("aerolog.cluster")
 
 
 class ConsensusModule(Component):

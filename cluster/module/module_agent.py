@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -55,6 +54,7 @@ from aerolog.cluster.protocol import (
 from aerolog.transport.client.added_stream import added
 from aerolog.transport.client.message import Action
 from aerolog.transport.errors import MessageFormatError, MessageTooLargeError
+from aerolog.transport.text_output import logger
 from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 from aerolog.transport.uri import ChannelUri
 
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from aerolog.transport.client.subscription import Subscription
     from aerolog.transport.errors import ArchiveError
 
-_LOG: Final = logging.getLogger("aerolog.cluster")
+_LOG: Final = logger("aerolog.cluster")
 MARK_INTERVAL_NS: Final = NS_PER_S
 BUSY_INTERVAL_NS: Final = NS_PER_MS
 IDLE_INTERVAL_NS: Final = 50_000_000

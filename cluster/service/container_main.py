@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from aerolog.cluster.service.service_container import ServiceContainer
 from aerolog.transport.client.announcement import announced
 from aerolog.transport.client.options import default_aeron_dir
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.text_output import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,11 +62,10 @@ def main_service_container(argv: Sequence[str]) -> int:
 
         def say_wait() -> None:
             if not is_ready.is_set():
-                sys.stderr.write(
+                write_text(
                     "aerolog service container: waiting for the consensus module of cluster"
                     f" {options.cluster_id} in {options.aeron_dir or default_aeron_dir()}\n"
                 )
-                sys.stderr.flush()
 
         with (
             announced(say_wait),

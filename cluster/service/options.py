@@ -181,7 +181,7 @@ class ServiceContainerOptions:
     app_version: int = APP_VERSION.default
     archive_channel: str = ARCHIVE_CHANNEL.default
     archive_stream_id: int = ARCHIVE_STREAM.default
-    archive: dict[str, Any] = field(default_factory=dict)
+    archive: dict[str, Any] = field(default_factory=dict, repr=False)
     clock: Clock = field(default_factory=SystemClock)
 
     @classmethod

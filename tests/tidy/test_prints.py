@@ -1,9 +1,12 @@
-"""Commands print through ``tools/terminal``, which makes all text fit for a terminal."""
+"""Whatever is printed or logged goes through few modules, which make it fit and hide secrets."""
 
 import re
 from pathlib import Path
 
-ROOM = "tools/terminal/"
+from product import WINGS
+
+#: Modules that write text wherever it comes from.
+ROOMS = ("tools/terminal/", "transport/text_output.py")
 #: Where else something is written, and why that needs no such care.
 WRITERS = {
     "tools/archive_tool/dump_views.py": "JSON, made fit there",
@@ -19,20 +22,49 @@ WRITERS = {
     "tools/shell/man_command.py": "manual pages",
     "tools/stat/counter_forms.py": "JSON, made fit there; a screen cleared",
     "tools/wireshark/wireshark_command.py": "the dissector",
+    "transport/events/event_reader.py": "lines of events, without secrets",
 }
+#: Where a trace is made that is not written there.
+TRACES = {"tools/command_line/invocation.py": "written by the console"}
 WRITES = re.compile(
     r"\b(?:sys\.)?(?:stdout|stderr)\.write(?:lines)?\(|\btyper\.echo\(|(?<![\w.])print\("
     r"|\bself\.out\.write\(|\bwfile\.write\(|\bjson\.dump\("
 )
+TRACE = re.compile(r"\b(?:traceback|tracebacks)\.(?:print|format)_|\bfrom traceback import format_")
+LOGGER = re.compile(r"\bgetLogger\(")
+#: Loggers of other packages, which are told to be silent.
+FOREIGN = {"catalog/export/spark_runner.py", "tools/metrics/otlp.py"}
 
 
-def test_commands_print_in_one_place(checkout: Path, tracked: list[Path]):
-    found = {
-        str(path.relative_to(checkout))
-        for path in tracked
-        if path.suffix == ".py" and str(path.relative_to(checkout)).startswith("tools/")
-        if WRITES.search(path.read_text())
-    }
-    outside = {name for name in found if not name.startswith(ROOM)}
-    assert not outside - WRITERS.keys(), "print with aerolog.tools.terminal"
-    assert not WRITERS.keys() - outside, "writes nothing any more, take it off the list"
+def places_of(pattern: re.Pattern[str], checkout: Path, tracked: list[Path]) -> set[str]:
+    """The modules of the product in which something matches, outside of the rooms."""
+    found = set()
+    for path in tracked:
+        place = str(path.relative_to(checkout))
+        code = re.sub(r'"""(?s:.*?)"""', "", path.read_text()) if path.suffix in CODE else ""
+        if (
+            place.split("/", maxsplit=1)[0] in WINGS
+            and not place.startswith(ROOMS)
+            and pattern.search(code)
+        ):
+            found.add(place)
+    return found
+
+
+CODE = {".py", ".pyx", ".pxd"}
+
+
+def test_text_is_written_in_few_places(checkout: Path, tracked: list[Path]):
+    found = places_of(WRITES, checkout, tracked)
+    assert not found - WRITERS.keys(), "print with aerolog.tools.terminal or transport.text_output"
+    assert not WRITERS.keys() - found, "writes nothing any more, take it off the list"
+
+
+def test_traces_are_written_in_one_place(checkout: Path, tracked: list[Path]):
+    found = places_of(TRACE, checkout, tracked)
+    assert found == TRACES.keys(), "write them with transport.text_output"
+
+
+def test_log_records_pass_through_one_place(checkout: Path, tracked: list[Path]):
+    found = places_of(LOGGER, checkout, tracked)
+    assert found == FOREIGN, "make loggers with transport.text_output"

@@ -18,6 +18,7 @@ from aerolog.transport.protocol.frames import (
     FRAME_DATA,
     FRAME_PAD,
 )
+from aerolog.transport.secrets import without_secrets, without_secrets_in
 
 if TYPE_CHECKING:
     from typing import Self
@@ -124,7 +125,7 @@ class JsonDump:
 
     def begin(self, entry: CatalogEntry) -> None:
         """Print the recording's fields."""
-        head = fit_json(json.dumps(entry_row(entry), ensure_ascii=False))
+        head = fit_json(json.dumps(without_secrets_in(entry_row(entry)), ensure_ascii=False))
         sys.stdout.write(f'{self._before_recording}\n{head[:-1]}, "frames": [')
         self._before_recording, self._before_frame, self._problem = ",", "", None
 
@@ -137,7 +138,7 @@ class JsonDump:
 
     def problem(self, text: str) -> None:
         """Keep the text, which is printed behind the frames."""
-        self._problem = text
+        self._problem = without_secrets(text)
 
     def end(self) -> None:
         """End the list of frames."""

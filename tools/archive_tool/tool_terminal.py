@@ -45,7 +45,7 @@ class Terminal:
 
     def line(self, text: str = "") -> None:
         """A line to ``out``."""
-        self._put(text + "\n", self.out)
+        self._put(without_secrets(text) + "\n", self.out)
 
     def remark(self, text: str) -> None:
         """A line to ``err``."""

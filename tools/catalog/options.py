@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aerolog.transport.secrets import repr_without_secrets
+
 if TYPE_CHECKING:
     from aerolog.catalog.index import RecordingCatalog
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class CatalogOptions:
     """Which catalog: a database by its URL, or the one in an archive's folder."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from aerolog.tools.metrics.driver_metrics import add_overflow
 from aerolog.tools.metrics.samples import Bound, Samples
 from aerolog.transport.errors import AerologError
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _PATIENCE_S: Final = 2.0
 
 
+@repr_without_secrets
 class _CatalogRow(NamedTuple):
     """Recordings of one archive in one state."""
 

@@ -11,6 +11,7 @@ from aerolog.tools.metrics.driver_metrics import DriverReader, DriverSource, Met
 from aerolog.tools.metrics.samples import Collected, Samples
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.resource import Resource
+from aerolog.transport.secrets import repr_without_secrets
 from aerolog.transport.time_units import NS_PER_S
 
 #: Label sets of a kind that are told apart, by default.
@@ -19,6 +20,7 @@ DEFAULT_LIMIT = 200
 DEFAULT_INTERVAL_S = 15.0
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class MetricSources:
     """What to collect from.

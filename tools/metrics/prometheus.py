@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import sys
-import traceback
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +14,7 @@ from aerolog.catalog.extras import require
 from aerolog.tools.metrics.families import MetricKind
 from aerolog.tools.terminal.terminal_text import fit
 from aerolog.transport.errors import AerologError
+from aerolog.transport.text_output import write_traceback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -99,8 +99,9 @@ class _Server(ThreadingHTTPServer):
     def handle_error(self, request: object, client_address: object) -> None:
         """A scraper that went away is no event; anything else is told."""
         del request, client_address
-        if not isinstance(sys.exception(), OSError):
-            traceback.print_exc()
+        error = sys.exception()
+        if error is not None and not isinstance(error, OSError):
+            write_traceback(error)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,6 +1,6 @@
 """Recordings from another archive: ``replicate``, ``stop-replication``."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -183,7 +183,7 @@ class _Source:
 
     recording_id: int
     channel: str
-    credentials: bytes
+    credentials: bytes = field(repr=False)
     what: ReplicationOptions
 
     def start(self, client: "AeronArchive") -> int:

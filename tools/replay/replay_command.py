@@ -22,6 +22,7 @@ from aerolog.tools.command_line.options import (
 )
 from aerolog.tools.messages.message_output import MessageFormat, MessageWriter
 from aerolog.tools.replay.time_options import TimedOptions
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
@@ -110,6 +111,7 @@ def replay(
         _from_archive(archive, wanted, writer)
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class _Merge:
     """Which recordings are merged, and from where."""

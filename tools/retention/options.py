@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from aerolog.transport.secrets import repr_without_secrets
+
 if TYPE_CHECKING:
     from aerolog.archive.retention.policies import Policies
 
@@ -72,6 +74,7 @@ class PolicyOptions:
     ] = None
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class NeedOptions:
     """The options that say who else may need data."""

@@ -14,6 +14,7 @@ from aerolog.tools.views import cluster_counters, counter_keys
 from aerolog.tools.views.cluster_counters import VALUE_NAMES, value_name
 from aerolog.tools.views.counter_rates import Rates
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -124,7 +125,7 @@ def _fields(snapshot: CountersSnapshot, row: int) -> dict[str, Any]:
         "id": snapshot.ids[row],
         "type_id": type_id,
         "value": snapshot.values[row],
-        "label": snapshot.label(row),
+        "label": without_secrets(snapshot.label(row)),
         "registration_id": snapshot.registration_ids[row],
         "owner_id": snapshot.owner_ids[row],
         "reference_id": snapshot.reference_ids[row],

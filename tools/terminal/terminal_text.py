@@ -14,6 +14,8 @@ import re
 import sys
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.secrets import without_secrets
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TextIO
@@ -55,13 +57,15 @@ def fit_json(text: str) -> str:
 
 
 def write_fit(lines: Iterable[str], out: TextIO | None = None) -> None:
-    """Writes lines as they are, but for what would steer or forge; tabs stay.
+    """Writes lines as they are, but for secrets and what would steer or forge; tabs stay.
 
     Args:
         lines: without their line breaks.
         out: the stream to write to; standard output when None.
     """
-    (out or sys.stdout).write("".join([f"{fit(line, tabs=True)}\n" for line in lines]))
+    (out or sys.stdout).write(
+        "".join([f"{fit(without_secrets(line), tabs=True)}\n" for line in lines])
+    )
 
 
 def _escape(found: re.Match[str]) -> str:

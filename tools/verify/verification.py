@@ -26,6 +26,7 @@ from aerolog.tools.connection.archive_folder import (
 from aerolog.tools.terminal.console import progress
 from aerolog.transport.errors import ArchiveError
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,6 +90,7 @@ class Verified:
         return row
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class VerifyChoice:
     """What is verified, and how.

@@ -14,6 +14,7 @@ from aerolog.transport.config.values import duration_to_ns
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.text_output import logger
 from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ PRE_TOUCH: Final = _declare.boolean(
 
 #: Every property of a client.
 PROPERTIES: Final = (*_declare.table, STRICT)
-LOG: Final = logging.getLogger("aerolog.client")
+LOG: Final = logger("aerolog.client")
 
 
 def log_change(client_id: int, change: str, resource: object) -> None:

@@ -6,12 +6,9 @@ the duty cycles. It stops promptly, because a stop ends the park of its idle str
 """
 
 import atexit
-import logging
 import os
-import sys
 import threading
 import weakref
-from traceback import format_exception
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int32_t, int64_t
@@ -41,6 +38,7 @@ from aerolog.transport.memory.counter cimport counter_t, no_counter, store_count
 
 from aerolog.transport.concurrent.daemon_thread import DaemonThread
 from aerolog.transport.errors import AerologError, AeronTimeoutError, ConfigurationError
+from aerolog.transport.text_output import logger, write_traceback
 
 cdef extern from *:
     """
@@ -73,7 +71,7 @@ cdef enum:
     SHORTEST_REST_PARK_NS = 500_000
     LONGEST_REST_PARK_NS = 4_000_000
 
-_LOGGER = logging.getLogger("aerolog")
+_LOGGER = logger("aerolog")
 # Runners to close at exit: a thread that runs while the interpreter ends would use freed objects.
 _RUNNING = weakref.WeakSet()
 
@@ -241,8 +239,7 @@ cdef class AgentInvoker:
         """Report the exception that ends the agents, and call their owner."""
         self._report(error)
         if self.error_handler is not _log_error and not isinstance(error, _EXPLAINED):
-            sys.stderr.write("".join(format_exception(error)))
-            sys.stderr.flush()
+            write_traceback(error)
         if self.on_failure is not None:
             try:
                 self.on_failure(error)

@@ -10,12 +10,10 @@ from __future__ import annotations
 import os
 import select
 import signal
-import sys
 import threading
-import traceback as tracebacks
 from typing import TYPE_CHECKING, Any, Self
 
-from aerolog.transport.secrets import without_secrets
+from aerolog.transport.text_output import write_text, write_traceback
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,9 +120,9 @@ def ignore_stop_signals() -> None:
 def say_failure(error: BaseException, exit_code: int) -> int:
     """Write why a service could not start or go on to stderr; return the exit code."""
     if os.environ.get("AEROLOG_TRACEBACK"):
-        sys.stderr.write(without_secrets("".join(tracebacks.format_exception(error))))
+        write_traceback(error)
     text = str(error)
     if not isinstance(error, Exception) or not text:
         text = f"{type(error).__name__}: {text}".removesuffix(": ")
-    sys.stderr.write(without_secrets(f"ERROR: {text}\n"))
+    write_text(f"ERROR: {text}\n")
     return exit_code

@@ -9,11 +9,11 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.transport.config.definition import Declare, environment_name
+from aerolog.transport.text_output import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -216,7 +216,7 @@ def tell_once(identity: str) -> bool:
 
 def warn_on_stderr(line: str) -> None:
     """Write a warning to stderr, for a service that runs in the foreground."""
-    sys.stderr.write(f"WARNING: {line}\n")
+    write_text(f"WARNING: {line}\n")
 
 
 @functools.lru_cache(maxsize=256)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +21,7 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class Pair:
     """One property of a file.

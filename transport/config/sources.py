@@ -14,6 +14,7 @@ from aerolog.transport.config.definition import environment_name
 from aerolog.transport.config.properties_file import parse_properties
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.regular_file import open_named
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ _MAX_FILE_LENGTH: Final = 1 << 20
 _URL_TIMEOUT_S: Final = 10.0
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class RawValue:
     """The text of a value and its source.

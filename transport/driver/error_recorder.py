@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.memory.error_text import exception_identity, format_exception
+from aerolog.transport.text_output import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -50,6 +50,4 @@ class ErrorRecorder:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(
-        f"error log is full, consider increasing length of error buffer\n{text.rstrip()}\n"
-    )
+    write_text(f"error log is full, consider increasing length of error buffer\n{text.rstrip()}\n")

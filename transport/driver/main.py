@@ -11,6 +11,7 @@ from aerolog.transport.driver import properties as p
 from aerolog.transport.driver.media_driver import MediaDriver
 from aerolog.transport.driver.threading_mode import ThreadingMode, turning_idle_strategy
 from aerolog.transport.errors import AerologError, ConfigurationError
+from aerolog.transport.text_output import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,8 +51,7 @@ def _run(properties: Properties) -> int:
         ) as driver,
     ):
         mode = driver.settings[p.THREADING_MODE]
-        sys.stdout.write(f"aerolog driver ready: {driver.aeron_dir} ({mode})\n")
-        sys.stdout.flush()
+        write_text(f"aerolog driver ready: {driver.aeron_dir} ({mode})\n", sys.stdout)
         if mode == ThreadingMode.INVOKER.value:
             stop.turn(driver.do_work, turning_idle_strategy(driver.settings))
         else:

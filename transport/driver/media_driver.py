@@ -45,6 +45,7 @@ from aerolog.transport.memory.loss_report import FILE_NAME as LOSS_REPORT_FILE
 from aerolog.transport.memory.loss_report import LossReport
 from aerolog.transport.network.networks import SYSTEM_NETWORK, Network
 from aerolog.transport.resource import Resource
+from aerolog.transport.text_output import write_text
 from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -132,8 +133,7 @@ class MediaDriver(Resource):
             )
             undo.callback(self._context.names.close)
             if settings[p.PRINT_CONFIGURATION]:
-                sys.stdout.write(format_configuration(self._directory, settings))
-                sys.stdout.flush()
+                write_text(format_configuration(self._directory, settings), sys.stdout)
             self._conductor = DriverConductor(self._context)
             self.runners = make_runners(self._context, self._conductor.agents, self._fail)
             self._context.cnc.to_driver.consumer_heartbeat_ms = self._clock.now_epoch_ms()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from aerolog.transport.events.event_codes import chosen_events, full_code
 from aerolog.transport.events.event_reader import HeldLog
 from aerolog.transport.events.properties import EVENT_BUFFER_LENGTH, EVENT_LOG_FILENAME
+from aerolog.transport.text_output import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +73,7 @@ class Component(Generic[C]):
 
 
 def _unknown(entry: str) -> None:
-    sys.stderr.write(f"unknown event code: {entry}\n")
+    write_text(f"unknown event code: {entry}\n")
 
 
 class ComponentEvents(Generic[C]):

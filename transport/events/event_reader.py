@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final, Protocol, TextIO
 from aerolog.transport.events.event_codes import split_code
 from aerolog.transport.events.event_log import EventLog
 from aerolog.transport.memory.error_text import format_time
+from aerolog.transport.secrets import without_secrets
+from aerolog.transport.text_output import write_text
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -82,7 +84,7 @@ class LineWriter:
         if self._broken:
             return
         try:
-            self._output.write(text)
+            self._output.write(without_secrets(text))
         except (OSError, ValueError) as error:
             self._give_up(error)
 
@@ -97,7 +99,7 @@ class LineWriter:
 
     def _give_up(self, error: Exception) -> None:
         self._broken = True
-        sys.stderr.write(f"WARNING: events are logged no more: {error}\n")
+        write_text(f"WARNING: events are logged no more: {error}\n")
 
 
 class EventReader:

@@ -23,12 +23,13 @@ from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.memory.mapped_file cimport MappedFile
 from aerolog.transport.memory.records cimport ALIGNMENT, align_record
 
-import sys
 from dataclasses import dataclass
 from threading import Lock
 
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.error_text import exception_identity, format_exception
+from aerolog.transport.secrets import without_secrets
+from aerolog.transport.text_output import write_text
 
 cdef enum:
     COUNT_AT = 4
@@ -96,7 +97,7 @@ cdef class DistinctErrorLog:
         cdef int64_t at
         with self._lock:
             known = self._known.get(key)
-            at = self._append(text, now_ms) if known is None else known
+            at = self._append(without_secrets(text), now_ms) if known is None else known
             if at < 0:
                 self._tell_full(text)
                 return False
@@ -131,8 +132,8 @@ cdef class DistinctErrorLog:
     def _tell_full(self, text: str) -> None:
         if not self._full_told:
             self._full_told = True
-            sys.stderr.write("error log is full, consider increasing length of error buffer\n")
-        sys.stderr.write(text if text.endswith("\n") else text + "\n")
+            write_text("error log is full, consider increasing length of error buffer\n")
+        write_text(text if text.endswith("\n") else text + "\n")
 
     def observations(self, since_ms: int = 0) -> list[ErrorObservation]:
         """Return the errors last seen at or after a time, epoch milliseconds."""

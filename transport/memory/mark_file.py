@@ -10,7 +10,6 @@ Archives (spec archive-files 13) and clusters (spec cluster 4) state what is spe
 from __future__ import annotations
 
 import os
-import sys
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
@@ -30,6 +29,7 @@ from aerolog.transport.protocol.fixed_layout import align
 from aerolog.transport.protocol.mark_header import MARK_HEADER_LENGTH, MarkHeader
 from aerolog.transport.protocol.sbe import HEADER, HEADER_LENGTH, VAR_LENGTH
 from aerolog.transport.resource import Resource
+from aerolog.transport.text_output import write_text
 
 if TYPE_CHECKING:
     from typing import Any
@@ -194,7 +194,7 @@ class MarkFile(Resource, Generic[H]):
         cls._write_header(mapped, encoded)
         _link(str(folder), target, link_name(name), files)
         if saved is not None:
-            sys.stderr.write(f"WARNING: existing errors saved to: {saved}\n")
+            write_text(f"WARNING: existing errors saved to: {saved}\n")
         mark = cls(mapped, clock)
         mark.saved_errors = saved
         mark.after_crash = activity != TERMINATED

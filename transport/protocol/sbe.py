@@ -443,7 +443,12 @@ class Record:
         return all(getattr(self, name) == getattr(other, name) for name in self.LAYOUT.names)
 
     def __repr__(self) -> str:
-        values = (f"{name}={getattr(self, name)!r}" for name in self.LAYOUT.names)
+        # What proves who someone is may be a password.
+        values = (
+            f"{name}={getattr(self, name)!r}"
+            for name in self.LAYOUT.names
+            if "credentials" not in name
+        )
         return f"{type(self).__qualname__}({', '.join(values)})"
 
 

@@ -6,7 +6,6 @@ them through their session tables, and they ring its doorbell.
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive import protocol as ap
@@ -35,6 +34,7 @@ from aerolog.transport.errors import (
     ArchiveErrorCode,
     ResourceClosedError,
 )
+from aerolog.transport.text_output import logger
 from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 from aerolog.transport.uri import ChannelUri
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from aerolog.transport.client.message import Header
     from aerolog.transport.client.subscription import Subscription
 
-_LOG: Final = logging.getLogger(__name__)
+_LOG: Final = logger(__name__)
 FRAGMENT_LIMIT: Final = 10
 MARK_INTERVAL_NS: Final = NS_PER_S
 BUSY_INTERVAL_NS: Final = NS_PER_MS

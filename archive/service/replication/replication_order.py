@@ -6,7 +6,7 @@ and the one that the source is asked to replay to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from aerolog.archive import protocol as ap
@@ -45,7 +45,7 @@ class ReplicationOrder:
     replication_channel: ChannelUri
     file_io_max_length: int
     replication_session_id: int
-    credentials: bytes
+    credentials: bytes = field(repr=False)
 
     @classmethod
     def of(cls, request: Request, default_channel: str | None) -> Self:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.credentials import (
@@ -67,7 +67,7 @@ def parse_keys(text: str) -> dict[bytes, bytes]:
 class _Exchange:
     user: bytes
     challenge: bytes | None = None
-    answer: bytes | None = None
+    answer: bytes | None = field(default=None, repr=False)
 
 
 class HmacAuthenticator:

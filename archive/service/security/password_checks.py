@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class PasswordCheck:
     """
 
     source: str
-    credentials: bytes
+    credentials: bytes = field(repr=False)
     answer: Future[bytes | None] | None = None
 
     @property

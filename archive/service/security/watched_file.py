@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import stat
 from pathlib import Path
@@ -12,6 +11,7 @@ from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.filesystem import read_at_most
 from aerolog.transport.memory.regular_file import open_regular
+from aerolog.transport.text_output import logger
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 LENGTH_MAX: Final = 1 << 20
 CHECK_INTERVAL_S: Final = 1.0
-_LOG = logging.getLogger("aerolog.archive")
+_LOG = logger("aerolog.archive")
 
 
 class WatchedFile(Generic[T]):

@@ -31,7 +31,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -41,6 +41,7 @@ from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.config.values import parse_size
 from aerolog.transport.errors import AerologError, ConfigurationError
 from aerolog.transport.memory.filesystem import read_at_most
+from aerolog.transport.secrets import repr_without_secrets, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,6 +78,7 @@ class Rule:
     on_broken: str = "reject"
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class Output:
     """The output of a job.
@@ -106,7 +108,7 @@ class Output:
     on_purged: str = "report"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Job:
     """The content of a job file.
 
@@ -140,7 +142,15 @@ class Job:
     master: str = "local[*]"
     spark_conf: Mapping[str, str] = field(default_factory=dict)
     time_source: TimeSource = FROM_INDEX
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        values = ", ".join(
+            f"{one.name}={getattr(self, one.name)!r}"
+            for one in fields(self)
+            if one.name != "variables"
+        )
+        return without_secrets(self.as_written(f"Job({values})"))
 
     def as_written(self, text: str) -> str:
         """A text with ``${NAME}`` in place of the values of variables, which may be secrets."""

@@ -14,7 +14,7 @@ from aerolog.catalog.index.models import READABLE, State
 from aerolog.catalog.locations import OpenPlaces, local_folder, open_place
 from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.errors import AerologError
-from aerolog.transport.secrets import without_secrets
+from aerolog.transport.secrets import repr_without_secrets, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,6 +36,7 @@ SHORTENED: Final = "shortened"
 UNREADABLE: Final = "unreadable"
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class PlannedRecording:
     """What a run does with one recording.
@@ -126,6 +127,7 @@ def make_plan(
     return planner.plan()
 
 
+@repr_without_secrets
 @dataclass(slots=True)
 class _Gathered:
     """Slices of one archive and stream that are not a unit yet."""

@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from aerolog.transport.secrets import repr_without_secrets
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 SHOWN_REJECTS = 5
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class RunReport:
     """What a run did.

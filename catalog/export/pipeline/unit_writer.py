@@ -15,7 +15,7 @@ from aerolog.catalog.export.pipeline import columns as c
 from aerolog.catalog.export.pipeline.output import STAGING, open_output
 from aerolog.catalog.export.pipeline.units import Unit, UnitResult
 from aerolog.catalog.extras import require
-from aerolog.transport.secrets import without_secrets
+from aerolog.transport.secrets import repr_without_secrets, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +33,7 @@ _EPOCH: Final = date(1970, 1, 1)
 NO_DATE: Final = "__HIVE_DEFAULT_PARTITION__"  # The folder name that Spark and Hive read as null.
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
     """Options that all units of a run have in common when they are written.

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from aerolog.catalog.export.manifest import FileEntry, RangeEntry
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,7 @@ class Slice:
         return self.until_position - self.from_position
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class Unit:
     """The work of one task.

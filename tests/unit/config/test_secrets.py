@@ -47,6 +47,19 @@ from aerolog.transport.secrets import without_secrets, without_secrets_in
         ("spark.hadoop.fs.s3a.secret.key=hu/sh+=", "spark.hadoop.fs.s3a.secret.key=***"),
         ("s3://b/p?kms_key_id=hush", "s3://b/p"),
         ("/here/s3:/AKIA:hu/sh@b/p: no such file", "/here/s3:/b/p: no such file"),
+        ("password='it\\'s hush', a=1", "password=***, a=1"),
+        ("{'password': b'hush'}", "{'password': '***'}"),
+        ("Authorization: Bearer hush.hush", "Authorization: ***"),
+        ("{'Authorization': 'Basic hush=='}", "{'Authorization': '***'}"),
+        ("postgresql://h/db?options=-c%20password=hush&a=1", "postgresql://h/db?a=1"),
+        ("http://h/x?to=http%3A%2F%2Fme%3Ahush%40h", "http://h/x"),
+        ("http://h/x?a=1;password=hush", "http://h/x"),
+        ("http://h/x#access_token=hush", "http://h/x#access_token=***"),
+        ("AccountName=a;AccountKey=hush==;EndpointSuffix=x", "AccountName=a;AccountKey=***"),
+        ("BlobEndpoint=https://a/;SharedAccessSignature=sv=1&sig=hush",
+         "BlobEndpoint=https://a/;SharedAccessSignature=***"),
+        ("jdbc:sqlserver://h;user=u;password=hush;", "jdbc:sqlserver://h;user=u;password=***;"),
+        ("the authorization: it is missing", "the authorization: it is missing"),
         ("sqlite:////here/a@b.db", "sqlite:////here/a@b.db"),
         ("nfs:/home/me@here/x:y", "nfs:/home/me@here/x:y"),
     ],
@@ -80,4 +93,10 @@ def test_an_error_shows_none_wherever_its_text_goes() -> None:
     error = AerologError("cannot reach s3://k:hu/hush@b/x?sas=hush")
     assert str(error) == "cannot reach s3://b/x"
     assert "hush" not in repr(error)
-    assert without_secrets_in({"a": ["s3://k:hush@b"], "n": 1}) == {"a": ["s3://b"], "n": 1}
+
+
+def test_of_a_document() -> None:
+    document = {"a": ["s3://k:hush@b"], "n": 1, "password": "hush", "s3://k:hush@b": {"token": 3}}
+    assert without_secrets_in(document) == {
+        "a": ["s3://b"], "n": 1, "password": "***", "s3://b": {"token": 3}
+    }  # fmt: skip
