@@ -24,7 +24,7 @@ from aerolog.transport.errors import (
     ConfigurationError,
 )
 from aerolog.transport.resource import Resource
-from aerolog.transport.secrets import repr_without_secrets, without_secrets
+from aerolog.transport.secrets import hidden_in, repr_without_secrets, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -210,7 +210,7 @@ def url_parts(url: str) -> SplitResult:
     try:
         return urlsplit(url)
     except ValueError as error:
-        raise ConfigurationError(f"{without_secrets(url)} is no URL: {error}") from error
+        raise ConfigurationError(f"{without_secrets(url)} is no URL: {error}") from hidden_in(error)
 
 
 def recordings_of(archive: str, choice: Choice | None = None) -> list[PlacedRecording]:

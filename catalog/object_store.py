@@ -23,6 +23,7 @@ from aerolog.transport.errors import AerologError, ConfigurationError, StorageSp
 from aerolog.transport.memory.data_file import DataFile
 from aerolog.transport.memory.filesystem import FileStamp, FileSystem
 from aerolog.transport.memory.mapped_file import MappedFile
+from aerolog.transport.secrets import hidden_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +122,7 @@ class Objects:
         except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
             raise ConfigurationError(
                 f"{refusal}, or a URL that begins with file, s3, gs, abfs or hdfs"
-            ) from error
+            ) from hidden_in(error)
         if url.lower().startswith(("abfs:", "abfss:")):
             _check_azure(url, refusal)
         asked = parse_qs(urlsplit(url).query).get("allow_bucket_creation", [""])[-1]

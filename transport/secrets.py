@@ -13,17 +13,21 @@ from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
 C = TypeVar("C", bound=type)
+E = TypeVar("E", bound=BaseException)
 HIDDEN: Final = "***"
-#: Names of parameters whose values are secret, or may be.
+#: Names of parameters whose values are secret, or may be. All repetitions have bounds: other
+#: programs choose the texts, and their length must not choose how long this takes.
 _NAMES: Final = (
-    r"\w*(?:password|passwd|passphrase|secret|token|credential|signature)\w*"
-    r"|(?:\w*[_.-])?(?:pwd|sas|sig|auth)"
-    r"|\w*(?:access|account|api|private|shared)[_.-]?key\w*"
+    r"\w{0,64}(?:password|passwd|passphrase|secret|token|credential|signature)\w{0,64}"
+    r"|(?:\w{0,64}[_.-])?(?:pwd|sas|sig|auth)"
+    r"|\w{0,64}(?:access|account|api|private|shared)[_.-]?key\w{0,64}"
 )
-_NAME: Final = re.compile(rf"(?:[\w-]+\.)*(?:{_NAMES})(?:\.[\w.-]+)?", re.IGNORECASE)
+#: A name as a whole, with the groups that it is in: ``fs.azure.account.key.x``.
+_WHOLE: Final = rf"(?:[\w-]{{1,64}}\.){{0,16}}(?:{_NAMES})(?:\.[\w.-]{{1,128}})?"
+_NAME: Final = re.compile(_WHOLE, re.IGNORECASE)
 #: What a text has in which something may be secret; most texts have none of it.
 _SIGN: Final = re.compile(
-    r":/|pass|secret|token|credential|signature|pwd|sas|sig|key|auth", re.IGNORECASE
+    r":/|@|pass|secret|token|credential|signature|pwd|sas|sig|key|auth", re.IGNORECASE
 )
 #: In a URL a parameter is left out on a weaker suspicion: nothing is lost with it that says where.
 _SECRET_NAME: Final = re.compile(rf"{_NAMES}|.*(?:secret|password|token|key).*", re.IGNORECASE)
@@ -33,12 +37,12 @@ _VALUE: Final = rf"(?:b?{_QUOTED}|[^\s'\"]*[^\s'\",;.)}}\]])"
 # replay is the archive's own number, which the reference's error log has as well.
 _SETTING: Final = re.compile(
     r"(?<![\w.-])(?!replayToken\b)"
-    rf"((?:[\w-]+\.)*(?:{_NAMES})(?:\.[\w.-]+)?\s?=\s?){_VALUE}",
+    rf"({_WHOLE}\s?=\s?){_VALUE}",
     re.IGNORECASE,
 )
 # A setting in JSON, or in what Python shows of a mapping.
 _ENTRY: Final = re.compile(
-    rf"(?<=['\"])((?:[\w-]+\.)*(?:{_NAMES})(?:\.[\w.-]+)?['\"]\s?:\s?)"
+    rf"(?<=['\"])({_WHOLE}['\"]\s?:\s?)"
     rf"b?{_QUOTED}",
     re.IGNORECASE,
 )
@@ -50,9 +54,11 @@ _HEADER: Final = re.compile(
 # A user and a password end with an at sign, and may have blanks and quotes in them; what stands
 # after a colon is a port, or else the beginning of a password.
 _URL: Final = re.compile(
-    r"\b[A-Za-z][A-Za-z0-9+.-]*:/+"
-    r"(?:[^\s'\"<>/?#@:\[]*:(?!\d{0,5}(?:[/?#\s'\"<>),;.]|$))[^@\n]*@)?[^\s'\"<>]*"
+    r"\b[A-Za-z][A-Za-z0-9+.-]{0,31}:/+"
+    r"(?:[^\s'\"<>/?#@:\[]*:(?!\d{0,5}(?:[/?#\s'\"<>),;.]|$))[^@\n]{0,1024}@)?[^\s'\"<>]*"
 )
+# A user and a password without a scheme, as other packages quote a part of a URL.
+_USER: Final = re.compile(r"(?<![^\s'\"(=,;<])[\w.%+-]{1,64}:(?!/|\d{0,5}@)[^\s'\"@]{1,256}@")
 _PORT: Final = re.compile(r"\d{0,5}")
 
 
@@ -69,6 +75,7 @@ def without_secrets(text: str) -> str:
     if not _SIGN.search(text):
         return text
     text = _URL.sub(lambda found: _url(found[0]), text)
+    text = _USER.sub("", text)
     text = _HEADER.sub(rf"\g<1>{HIDDEN}", text)
     return _ENTRY.sub(rf"\g<1>'{HIDDEN}'", _SETTING.sub(rf"\g<1>{HIDDEN}", text))
 
@@ -91,6 +98,18 @@ def _shown(key: Any) -> Any:
 def _entry(key: Any, value: Any) -> Any:
     is_secret = isinstance(key, str) and isinstance(value, str) and _NAME.fullmatch(key)
     return HIDDEN if is_secret else without_secrets_in(value)
+
+
+def hidden_in(error: E) -> E:
+    """Hide secrets in the text of an error of another package, as the cause of one of ours.
+
+    Programs show causes by themselves.
+
+    Returns:
+        The same error.
+    """
+    error.args = tuple(map(_shown, error.args))
+    return error
 
 
 def repr_without_secrets(cls: C) -> C:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aerolog.transport.errors import AerologError
@@ -60,6 +62,9 @@ from aerolog.transport.secrets import without_secrets, without_secrets_in
          "BlobEndpoint=https://a/;SharedAccessSignature=***"),
         ("jdbc:sqlserver://h;user=u;password=hush;", "jdbc:sqlserver://h;user=u;password=***;"),
         ("the authorization: it is missing", "the authorization: it is missing"),
+        ("netloc 'me:hush@b' is odd", "netloc 'b' is odd"),
+        ("no host me:hu/sh@127.0.0.1:1, try again", "no host 127.0.0.1:1, try again"),
+        ("image a:80@b of 10:30 to c@d", "image a:80@b of 10:30 to c@d"),
         ("sqlite:////here/a@b.db", "sqlite:////here/a@b.db"),
         ("nfs:/home/me@here/x:y", "nfs:/home/me@here/x:y"),
     ],
@@ -73,6 +78,7 @@ def test_of_a_text(text: str, shown: str) -> None:
 SECRET = st.text(st.sampled_from("abcXYZ019/@:+=-_.~%!$*()"), min_size=1, max_size=20)
 
 
+@settings(deadline=None)
 @given(SECRET, st.sampled_from(["s3", "postgresql", "abfs", "http"]))
 @example("a@b/c:d", "s3")
 def test_no_password_is_shown_whatever_stands_in_it(secret: str, scheme: str) -> None:
@@ -83,10 +89,26 @@ def test_no_password_is_shown_whatever_stands_in_it(secret: str, scheme: str) ->
     assert "host/path?x=1" in shown
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_taken(text: str) -> None:
     once = without_secrets(text)
     assert without_secrets(once) == once
+
+
+@pytest.mark.parametrize(
+    "part", ["a:/b:x ", "=a:b", "password", "x.secret", "w-w.", "pwd=", "'token'", "s3://k:", "a@"]
+)
+def test_the_time_grows_with_the_length_alone(part: str) -> None:
+    def spent(count: int) -> float:
+        text = "@://secret" + part * count
+        begun = time.process_time()
+        without_secrets(text)
+        return time.process_time() - begun
+
+    # The square would take 64 times as long; a short text is bounded by the clock's resolution.
+    spent(100)
+    assert spent(16_000) < 24 * max(min(spent(2000) for _ in range(3)), 0.001)
 
 
 def test_an_error_shows_none_wherever_its_text_goes() -> None:

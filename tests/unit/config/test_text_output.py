@@ -70,7 +70,6 @@ def test_of_an_error_log(tmp_path: Path) -> None:
     assert log.record(f"cannot reach {URL}")
     assert log.record_exception(failure())
     texts = [seen.text for seen in read_error_log(mapped)]
-    mapped.close()
     assert len(texts) == 2
     assert "s3://bucket/path" in texts[0]
     assert b"hush" not in path.read_bytes()
