@@ -100,24 +100,35 @@ def _entry(key: Any, value: Any) -> Any:
     return HIDDEN if is_secret else without_secrets_in(value)
 
 
-def hidden_in(error: E) -> E:
-    """Hide secrets in the text of an error of another package, as the cause of one of ours.
+def hidden_in(error: E, hide: Callable[[str], str] = without_secrets) -> E:
+    """Hide secrets in the texts of an error of any package, and of what caused it.
 
-    Programs show causes by themselves.
+    Programs show causes by themselves, so that it is not enough to hide what our own errors say.
+
+    Args:
+        error: that is raised, or becomes the cause of one that is.
+        hide: makes a text fit to be shown.
 
     Returns:
         The same error.
     """
-    error.args = tuple(map(_shown, error.args))
+    link: BaseException | None = error
+    seen: list[BaseException] = []
+    while link is not None and link not in seen:
+        seen.append(link)
+        link.args = tuple(hide(one) if isinstance(one, str) else one for one in link.args)
+        if isinstance(link, OSError) and isinstance(link.filename, str):
+            link.filename = hide(link.filename)
+        link = link.__cause__ or link.__context__
     return error
 
 
 def repr_without_secrets(cls: C) -> C:
     """Hide secrets in the ``repr`` of a class, for what holds places, URLs or settings."""
-    shown: Callable[[object], str] = cls.__repr__
+    shown: Any = cls.__repr__
 
     def hidden(self: object) -> str:
-        return without_secrets(shown(self))
+        return without_secrets(str(shown(self)))
 
     cls.__repr__ = hidden  # type: ignore[assignment]
     return cls

@@ -108,31 +108,47 @@ class SparkExecutor:
         """
         if self._session is not None:
             return
-        try:
-            check_master(self._job.master)
-        except SparkRunError as error:
-            raise SparkRunError(self._job.as_written(str(error))) from error
+        check_master(self._job.master)
         sql = require("pyspark.sql", "pipelines")
         # Workers take another Python from the path unless they are told.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        builder = sql.SparkSession.builder.master(self._job.master)
-        builder = builder.appName(f"aerolog pipeline {self._job.name}")
-        for key, value in {**DEFAULTS, **self._job.spark_conf}.items():
-            builder = builder.config(key, value)
+        conf = {**DEFAULTS, **self._job.spark_conf, "spark.master": self._job.master}
+        conf["spark.app.name"] = f"aerolog pipeline {self._job.name}"
+        builder = sql.SparkSession.builder.config(map=conf)
         handle, name = tempfile.mkstemp(prefix=f"aerolog-{self._job.name}-", suffix="-spark.log")
         self._log = Path(name)
         with _stderr_to(handle), warnings.catch_warnings(action="ignore"):
             try:
+                self._start_jvm(conf)
                 self._session = builder.getOrCreate()
             except Exception as error:
+                self._hide_in_log()
                 raise SparkRunError(
-                    self._job.as_written(
-                        f"Spark did not start at {self._job.master}: {_first_line(error)}"
-                    )
-                    + ";"
+                    f"Spark did not start at {self._job.master}: {_first_line(error)};"
                     f" its log is {self._log}"
                 ) from error
         self._session.sparkContext.setLogLevel("ERROR")
+
+    def _start_jvm(self, conf: dict[str, str]) -> None:
+        """Start the JVM without secrets on its command line, where every user can read them.
+
+        The session hands them over through the connection to the JVM.
+        """
+        pyspark: Any = require("pyspark", "pipelines")
+        open_conf = pyspark.SparkConf(loadDefaults=False)
+        for key, value in conf.items():
+            entry = f"{key}={value}"
+            if self._hidden(entry) == entry:
+                open_conf.set(key, value)
+        pyspark.SparkContext._ensure_initialized(conf=open_conf)  # noqa: SLF001
+
+    def _hidden(self, text: str) -> str:
+        return self._job.as_written(without_secrets(text))
+
+    def _hide_in_log(self) -> None:
+        """Hide secrets in the log of the JVM, which is kept."""
+        assert self._log is not None
+        self._log.write_text(self._hidden(self._log.read_text(errors="replace")))
 
     @_names_a_dead_jvm
     def run(self, work: Work, progress: Callable[[int], None]) -> list[UnitResult]:
@@ -203,6 +219,7 @@ class SparkExecutor:
 
         # Stopping a session leaves its JVM to the end of this process. It ends with its input.
         gateway = session.sparkContext._gateway  # noqa: SLF001
+        has_died = False
         try:
             session.stop()
             gateway.shutdown()
@@ -210,11 +227,14 @@ class SparkExecutor:
             # What was loaded is loaded: the run does not fail because the JVM has ended before.
             if not _is_of_the_jvm(error):
                 raise
+            has_died = True
         if gateway.proc is not None:
             gateway.proc.stdin.close()
             gateway.proc.wait(_STOP_TIMEOUT_S)
         SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
-        if self._log is not None:
+        if has_died and self._log is not None:
+            self._hide_in_log()  # The error has named the log.
+        elif self._log is not None:
             self._log.unlink(missing_ok=True)
 
     def _ruled(self, frame: Any, work: Work) -> Any:
@@ -380,6 +400,11 @@ def check_master(master: str, timeout_s: float = _REACH_S) -> None:
     Raises:
         SparkRunError: none of them answers; the text has the URL.
     """
+    if without_secrets(master) != master:
+        raise SparkRunError(
+            f"no Spark master has a user or a password as {master} has: spark.master is HOST:PORT"
+            " after spark://, or a mode such as local[*]"
+        )
     scheme, found, places = master.partition("://")
     if not found or scheme not in {"spark", "k8s"}:
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from s3 import s3_endpoint, s3_url
 
 from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.catalog.index.labels import label
@@ -12,6 +13,8 @@ from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+__all__ = ["s3_endpoint", "s3_url"]
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
@@ -41,10 +42,10 @@ from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.config.values import parse_size
 from aerolog.transport.errors import AerologError, ConfigurationError
 from aerolog.transport.memory.filesystem import read_at_most
-from aerolog.transport.secrets import repr_without_secrets, without_secrets
+from aerolog.transport.secrets import hidden_in, repr_without_secrets, without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 #: What happens to a row that breaks a rule: it is rejected, counted and kept, or it ends the run.
 ON_BROKEN: Final = ("reject", "keep", "fail")
@@ -58,6 +59,8 @@ REJECTED_MAX: Final = 0.5
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _COLUMN = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
+#: A shorter value is no secret, and would be found within words.
+_SECRET_MIN: Final = 4
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -157,6 +160,16 @@ class Job:
         return _as_written(text, self.variables)
 
 
+@contextmanager
+def variables_named(variables: Mapping[str, str]) -> Iterator[None]:
+    """Put ``${NAME}`` in place of the values of variables in errors, with their causes."""
+    try:
+        yield
+    except Exception as error:
+        hidden_in(error, lambda text: _as_written(text, variables))
+        raise
+
+
 def load_job(
     path: str | Path, *, catalog: str | None = None, archive_dir: str | None = None
 ) -> Job:
@@ -191,6 +204,11 @@ def load_job(
 def parse_job(document: dict[str, Any], path: str) -> Job:
     """A job from a parsed document; errors as ``load_job`` has."""
     variables: dict[str, str] = {}
+    with variables_named(variables):
+        return _parsed(document, path, variables)
+
+
+def _parsed(document: dict[str, Any], path: str, variables: dict[str, str]) -> Job:
     top = _Table(path, "", document, variables)
     home = Path(os.path.realpath(path)).parent
     catalog = top.text("catalog")
@@ -326,7 +344,7 @@ def _sqlite_beside(url: str, home: Path) -> str:
 def _as_written(text: str, variables: Mapping[str, str]) -> str:
     # The longest first: one value may be a part of another.
     for name, value in sorted(variables.items(), key=lambda one: -len(one[1])):
-        for shown in {value, repr(value)[1:-1]} - {""}:
+        for shown in {value, repr(value)[1:-1]} if len(value) >= _SECRET_MIN else ():
             text = text.replace(shown, f"${{{name}}}")
     return text
 
@@ -344,8 +362,7 @@ class _Table:
         self._known: list[str] = []
 
     def error(self, key: str, problem: str) -> JobFileError:
-        shown = _as_written(problem, self._variables)
-        return JobFileError(self._path, self._prefix + key, shown)
+        return JobFileError(self._path, self._prefix + key, problem)
 
     def _filled(self, key: str, value: Any) -> Any:
         """The value with variables of the environment in place of their names."""
@@ -397,8 +414,9 @@ class _Table:
             return default
         try:
             size = parse_size(self._prefix + key, str(value))
-        except AerologError as error:
-            raise self.error(key, f"{value!r} is not a size, such as 256m") from error
+        except AerologError:
+            # Its text has a part of the value, which may be that of a variable.
+            raise self.error(key, f"{value!r} is not a size, such as 256m") from None
         if size < 1:
             raise self.error(key, f"{value!r} must be more than 0")
         return size

@@ -24,6 +24,7 @@ from aerolog.catalog.export.pipeline.errors import (
     TargetError,
     TooManyRejectedError,
 )
+from aerolog.catalog.export.pipeline.job import variables_named
 from aerolog.catalog.export.pipeline.load_plan import LOST, Plan, make_plan
 from aerolog.catalog.export.pipeline.output import (
     STAGING,
@@ -157,6 +158,13 @@ def opened_catalog(job: Job) -> Iterator[RecordingCatalog]:
         yield catalog
 
 
+@contextmanager
+def _opened_for(job: Job) -> Iterator[RecordingCatalog]:
+    check_decoder(job)
+    with opened_catalog(job) as catalog:
+        yield catalog
+
+
 def known_places(catalog: RecordingCatalog) -> list[str]:
     """Return the places of all archives in a catalog."""
     from sqlalchemy import select
@@ -181,8 +189,11 @@ def plan_job(job: Job, executor: Executor | None = None) -> tuple[Plan, list[str
         PipelineError: the run could not begin.
         CatalogError: the catalog cannot be used.
     """
-    check_decoder(job)
-    with opened_catalog(job) as catalog, explained(job.output.to):
+    with (
+        variables_named(job.variables),
+        _opened_for(job) as catalog,
+        explained(job.output.to),
+    ):
         store = open_output(job.output.to)
         found = identity(store, job.output.to)
         commits = Commits(catalog, store, job)
@@ -226,10 +237,9 @@ def run_job(
         PipelineError: nothing was loaded; see the subclasses.
         CatalogError: the catalog cannot be used.
     """
-    check_decoder(job)
-    with ExitStack() as stack:
+    with variables_named(job.variables), ExitStack() as stack:
         stack.callback(executor.close)
-        catalog = stack.enter_context(opened_catalog(job))
+        catalog = stack.enter_context(_opened_for(job))
         store = open_output(job.output.to)
         begun = time.gmtime(catalog.clock.now_epoch_ms() / 1000)
         run_id = f"{time.strftime('%Y%m%dT%H%M%SZ', begun)}-{uuid.uuid4().hex[:8]}"
@@ -252,7 +262,7 @@ def check_decoder(job: Job) -> Decoder:
     try:
         return make_decoder(job.decoder, job.decoder_options)
     except DecoderError as error:
-        raise JobFileError(job.path, "decode", job.as_written(str(error))) from error
+        raise JobFileError(job.path, "decode", str(error)) from error
 
 
 class _Run:
@@ -446,7 +456,7 @@ def known_decoder(job: Job, plan: Plan, latest: Manifest | None) -> Decoder:
     try:
         return sampled_decoder(decoder, _sample(plan, job.output.skip_damage))
     except DecoderError as error:
-        raise JobFileError(job.path, "decode", job.as_written(str(error))) from error
+        raise JobFileError(job.path, "decode", str(error)) from error
 
 
 def check_schema(job: Job, decoder: Decoder, rows: pa.Schema, latest: Manifest | None) -> None:
@@ -488,7 +498,7 @@ def _planned(job: Job, catalog: RecordingCatalog, commits: Commits) -> Plan:
         check_ids(catalog, wanted, "the catalog")
         found = search(catalog, wanted)
     except (SearchError, ArchiveError) as error:
-        raise JobFileError(job.path, "recordings", job.as_written(str(error))) from error
+        raise JobFileError(job.path, "recordings", str(error)) from error
     return make_plan(
         found,
         commits.loaded(known_recordings(catalog)),
