@@ -24,7 +24,12 @@ from aerolog.archive.retention.facts import (
     sorted_bases,
 )
 from aerolog.archive.retention.holds import Holds
-from aerolog.archive.time_index import SOURCE_CHANNEL, SOURCE_DESCRIPTOR, TimeIndex
+from aerolog.archive.time_index import (
+    SOURCE_CHANNEL,
+    SOURCE_CLOCK,
+    SOURCE_DESCRIPTOR,
+    TimeIndex,
+)
 from aerolog.transport.config.values import INT64_MAX
 from aerolog.transport.errors import ArchiveError, FileFormatError
 from aerolog.transport.memory.error_text import format_time
@@ -203,6 +208,12 @@ class _Timelines:
             problems = "; ".join(index.problems)
             after = " once it has stopped" if descriptor.is_active else ""
             why = f"it has no time index{problems and f' ({problems})'}: {make} makes one{after}"
+        elif index.is_rebuilt and index.source == SOURCE_CLOCK:
+            why = (
+                "its time index was made of the times in its catalog entry, which are not those of"
+                " its messages: let it go by its size, or by hand (aerolog recordings purge"
+                f" {recording_id})"
+            )
         if why is None:
             return index
         index.close()

@@ -288,6 +288,13 @@ cdef class TimeBlocks:
             found.append((begin, INT64_MAX))
         return found
 
+    def steps_back(self, int64_t number) -> tuple[int, int]:
+        """How often times went back before a valid block, and up to its end."""
+        cdef block_t block
+        if not self.read(number, &block):
+            raise ValueError(f"block {number} is damaged")
+        return block.runs_before, block.runs_after
+
     def entries_of(self, int64_t number) -> bytes:
         """The entries of a block as stored in the file, empty for a damaged block."""
         cdef block_t block

@@ -12,8 +12,10 @@ from aerolog.archive.time_index.index_file import blocks_of
 from aerolog.archive.time_index.known_part import (
     RecordedFrames,
     entries_between,
+    in_place_of_lost,
     joined,
     known_part,
+    repeated,
     unknown_entries,
 )
 from aerolog.archive.time_index.layout import (
@@ -70,6 +72,8 @@ class TimeIndex(Resource):
             messages, ``descriptor`` without an index.
         is_rebuilt: whether the index was made afterwards and not while recording.
         problems: the faults of the index file that were met so far; see ``check``.
+        is_joined: whether segments of another recording came into this one, so that the times of
+            the descriptor do not bound those of the entries.
         error: why the index file, which may be sound, cannot be read; None when it can.
         start_position: answers lie between it and end_position.
         size_bytes: the length of the index file, 0 without one.
@@ -91,6 +95,7 @@ class TimeIndex(Resource):
         file: DataFile | None = None,
         first_length: int = 0,
         look_again: Callable[[], TimeBlocks] | None = None,
+        is_joined: bool = False,
     ) -> None:
         """Use ``open``, ``of`` or ``from_entries``."""
         self._blocks = blocks
@@ -100,6 +105,7 @@ class TimeIndex(Resource):
         self.recording_id = recording_id
         self.source = source
         self.is_rebuilt = is_rebuilt
+        self.is_joined = is_joined
         self.problems = problems
         self.error = error
         self.start_position = start_position
@@ -108,8 +114,8 @@ class TimeIndex(Resource):
         self._tail_time_ns = tail_time_ns
         self._cursor = self.cursor()
         self._ends = self._cursor.ends()
-        if source == SOURCE_CHANNEL and self._ends is not None:
-            # The descriptor has times of another clock, so nothing is known outside the entries.
+        if (source == SOURCE_CHANNEL or is_joined) and self._ends is not None:
+            # The descriptor has times of another clock, or of another recording.
             self._head_time_ns, self._tail_time_ns = INT64_MIN, None
             self._cursor = self.cursor()
         for begin, end in self._blocks.gaps()[:_GAPS_MAX]:
@@ -203,6 +209,7 @@ class TimeIndex(Resource):
             file=file,
             first_length=length,
             look_again=look_again,
+            is_joined=header is not None and header.joined,
         )
 
     @classmethod
@@ -285,6 +292,11 @@ class TimeIndex(Resource):
         return self._cursor.count()
 
     @property
+    def has_times(self) -> bool:
+        """Whether the time of some position is known, at least by its bounds."""
+        return self._ends is not None
+
+    @property
     def size_bytes(self) -> int:
         """Bytes of the index file, 0 without one."""
         return 0 if self._file is None else self._file.file_size()
@@ -330,6 +342,8 @@ class TimeIndex(Resource):
     def part(self, source: str) -> Entries:
         """All that is known of the times of the recording, with nothing left to its ends.
 
+        What precedes the first entry, or follows the last one, is known by its bounds alone.
+
         Args:
             source: the origin of the times that are wanted; others count as unknown.
         """
@@ -338,19 +352,26 @@ class TimeIndex(Resource):
         times, positions = entries_between(self._blocks, self.start_position, self.end_position)
         if not times:
             return unknown_entries(self.start_position)
-        is_by_clock = source != SOURCE_CHANNEL
         parts = [(times, positions)]
         if positions[0] > self.start_position:
-            head = array("q", [self._head_time_ns]), array("q", [self.start_position])
-            parts.insert(0, head if is_by_clock else unknown_entries(self.start_position))
+            head = unknown_entries(self.start_position)
+            if self._head_time_ns != INT64_MIN and self._blocks.entries_of(self._blocks.first):
+                head = repeated((self._head_time_ns, self.start_position))
+            parts.insert(0, head)
         if positions[-1] < self.end_position and times[-1] != INT64_MIN:
-            if is_by_clock and self._tail_time_ns is not None:
-                # An entry behind the end may be left from before a truncation, and tells it closer.
-                tail = array("q", [max(times[-1], self._cursor.find_time(self.end_position))])
-                parts.append((tail, array("q", [self.end_position])))
-            else:
-                parts.append(unknown_entries(positions[-1]))
+            parts += self._tail(times[-1], positions[-1])
         return joined(*parts)
+
+    def _tail(self, time_ns: int, position: int) -> list[Entries]:
+        """Entries that follow the last one of the recording, before its end."""
+        if self._tail_time_ns is None:
+            return [unknown_entries(position)]
+        # An entry behind the end may be left from before a truncation, and tells it closer.
+        end_ns = max(time_ns, self._cursor.find_time(self.end_position))
+        parts = [(array("q", [end_ns]), array("q", [self.end_position]))]
+        if not self.knows(position + 1):
+            parts.insert(0, (array("q", [time_ns]), array("q", [position])))
+        return parts
 
     def page(
         self, number: int = NO_PAGE, from_position: int = 0, until_position: int = MAX_I64
@@ -364,11 +385,13 @@ class TimeIndex(Resource):
         """
         if number < 0:
             number = self._blocks.block_of(from_position)
-        number = max(number, self._blocks.first)
+        number = asked = max(number, self._blocks.first)
         entries = b""
         while number < self._blocks.limit and not entries:
             entries = self._blocks.entries_of(number)
             number += 1
+        if entries and number - 1 > asked:
+            entries = self._lost_before(number - 1) + entries
         last = int.from_bytes(entries[-8:], "little", signed=True)
         is_last = not entries or number >= self._blocks.limit or last >= until_position
         return TimesPage(
@@ -381,6 +404,16 @@ class TimeIndex(Resource):
             start_time_ns=self._head_time_ns,
             end_time_ns=self._tail_time_ns,
         )
+
+    def _lost_before(self, number: int) -> bytes:
+        """Entries in place of the damaged blocks before one, for who does not see that they are."""
+        before = number - 1
+        while before >= self._blocks.first and not self._blocks.entries_of(before):
+            before -= 1
+        if before < self._blocks.first:
+            return b""
+        lost = in_place_of_lost(self._blocks, before, number)
+        return b"".join(array("q", pair).tobytes() for pair in zip(*lost, strict=True))
 
     def check(self) -> tuple[str, ...]:
         """Read the whole index and return its faults, which are added to ``problems``."""
@@ -441,7 +474,7 @@ class TimeIndex(Resource):
             raise ArchiveError(
                 ArchiveErrorCode.GENERIC,
                 f"when position {position} of recording {self.recording_id} was recorded is not"
-                " known: its segment came without an index",
+                " known: its time index has no times there",
             )
         return self._cursor.find_time(position)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aerolog.archive.format.layout import MAX_I64
 from aerolog.archive.format.side_folder import make_side_folder
 from aerolog.archive.time_index.blocks import TimeBlocks, encode_blocks
 from aerolog.archive.time_index.known_part import RecordedFrames, known_part
@@ -18,6 +19,7 @@ from aerolog.archive.time_index.layout import (
     index_path,
     times_dir,
 )
+from aerolog.archive.time_index.search import TimeCursor
 from aerolog.archive.time_index.notes import TIME_OF_CLOCK, TimeNotes, let_go_of_blocks
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.time_units import NS_PER_MS
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.filesystem import FileSystem
 
 _NEW_SUFFIX = ".new"
+_SYNC_ALL = 2
 
 
 def begin_notes(
@@ -118,14 +121,37 @@ def resume_notes(
         )
         is_kept = end > begin or position == before.start_position
         keep = end if is_kept else before.start_position - 1
+        end_ns = _end_ns(blocks, header, before)
         notes = _notes(file, blocks, keep, after, time_offset)
         if keep < position and end > begin:
             notes.unknown_from(keep)
+        elif end > begin and end_ns is not None:
+            notes.end_at(end_ns, position)
+        elif end > begin:
+            notes.repeat_last()
         _write_header(file, header)
     except BaseException:
         file.close()
         raise
     return notes
+
+
+def _end_ns(
+    blocks: TimeBlocks, header: IndexHeader, descriptor: RecordingDescriptor
+) -> int | None:
+    """When a stopped recording had come to its end; None where only bounds are known of it.
+
+    Entries behind the end, from before a truncation, tell it closely, and are about to go.
+    """
+    stop = descriptor.stop_position
+    cursor = TimeCursor(
+        blocks,
+        head_time=descriptor.start_timestamp * NS_PER_MS,
+        head_position=descriptor.start_position,
+        tail_time=(descriptor.stop_timestamp + 1) * NS_PER_MS if header.is_bounded else MAX_I64,
+        tail_position=stop,
+    )
+    return cursor.find_time(stop) if cursor.knows(stop - 1) else None
 
 
 def _notes(
@@ -217,8 +243,11 @@ def seal_index(archive_dir: str, descriptor: RecordingDescriptor, files: FileSys
             return
         blocks, stop = blocks_of(file, header), descriptor.stop_position
         ends = blocks.ends()
-        if ends is not None and ends[1] < stop:
+        if ends is None or ends[1] < stop:
             notes = _notes(file, blocks, stop, descriptor, TIME_OF_CLOCK)
+            if ends is None:
+                notes.end_at(descriptor.start_timestamp * NS_PER_MS, descriptor.start_position)
+            notes.repeat_last()
             notes.end_at((descriptor.stop_timestamp + 1) * NS_PER_MS, stop)
             notes.write_out()
 
@@ -298,7 +327,10 @@ def write_index(
     make_side_folder(Path(path).parent, files)
     new = path + _NEW_SUFFIX
     try:
-        files.write_bytes(new, header.encode_block() + bytes(blocks))
+        with files.open_data_file(new, writable=True, create=True) as file:
+            file.set_length(0)
+            file.write_at(header.encode_block() + bytes(blocks), 0)
+            file.flush(_SYNC_ALL)  # the one that it replaces may be on the disk for long
         files.rename(new, path)
     except OSError:
         if files.exists(new):

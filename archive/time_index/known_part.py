@@ -21,6 +21,8 @@ from aerolog.transport.protocol.frame_header import FRAME_HEADER
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.time_index.blocks import TimeBlocks
     from aerolog.archive.time_index.layout import IndexHeader
@@ -110,7 +112,10 @@ def known_part(
     if header.first_block > 0:
         begin = max(begin, first)
     end = end_position
-    if last < end_position and _may_be_stop(blocks, frames.descriptor, first, last):
+    is_bounded = header.is_bounded or frames.descriptor.is_active
+    if last < end_position and (
+        not is_bounded or _may_be_stop(blocks, frames.descriptor, first, last)
+    ):
         end = last
     if begin >= end:
         return start_position, start_position
@@ -199,36 +204,72 @@ def unknown_entries(begin: int) -> Entries:
     return array("q", UNKNOWN_TIMES), array("q", (begin, begin))
 
 
+def repeated(entry: tuple[int, int]) -> Entries:
+    """An entry twice: from it on times are known by their bounds alone, until the next entry."""
+    time_ns, position = entry
+    return array("q", (time_ns, time_ns)), array("q", (position, position))
+
+
 def entries_between(blocks: TimeBlocks, begin: int, end: int) -> Entries:
     """Times and positions of the entries that tell the times between two positions.
 
     The last entry before the first position is kept, and moved there: it bounds the time of what
-    is recorded from there on.
+    is recorded from there on. In place of damaged blocks stands what is left to know of them.
     """
     times, positions = array("q"), array("q")
-    before: int | None = None
+    before: tuple[int, ...] = ()
+    last: tuple[int, int] | None = None
 
-    def bound() -> None:
-        if before is not None:
-            moved = UNKNOWN_TIMES if before in UNKNOWN_TIMES else (before,)
-            times.extend(moved)
-            positions.extend((begin,) * len(moved))
+    def move() -> None:
+        times.extend(before)
+        positions.extend((begin,) * len(before))
 
+    for entry in _entries(blocks):
+        time_ns, position = entry
+        if position > end:
+            break
+        if position < begin:
+            is_second = entry == last or (UNKNOWN_TIMES[0], position) == last
+            before = (last[0], time_ns) if last is not None and is_second else (time_ns,)
+            last = entry
+            continue
+        if position > begin:
+            move()
+        before = ()
+        times.append(time_ns)
+        positions.append(position)
+    move()
+    return times, positions
+
+
+def _entries(blocks: TimeBlocks) -> Iterator[tuple[int, int]]:
+    """The entries of blocks as pairs; where blocks are damaged, the one before them is repeated.
+
+    Where times went back within them, or it cannot be known, times are unknown up to the next.
+    """
+    valid = -1
     for number in range(blocks.first, blocks.limit):
         words = memoryview(blocks.entries_of(number)).cast("q")
-        for time_ns, position in zip(words[::2], words[1::2], strict=True):
-            if position > end:
-                break
-            if position < begin:
-                before = time_ns
-                continue
-            if position > begin:
-                bound()
-            before = None
-            times.append(time_ns)
-            positions.append(position)
-    bound()
-    return times, positions
+        if not words:
+            continue
+        if 0 <= valid < number - 1:
+            yield from zip(*in_place_of_lost(blocks, valid, number), strict=True)
+        yield from zip(words[::2], words[1::2], strict=True)
+        valid = number
+    if 0 <= valid < blocks.limit - 1:
+        yield from zip(*unknown_entries(_last_of(blocks, valid)[1]), strict=True)
+
+
+def in_place_of_lost(blocks: TimeBlocks, before: int, after: int) -> Entries:
+    """Entries that say of the damaged blocks between two valid ones what is left to know."""
+    last = _last_of(blocks, before)
+    is_bounded = blocks.steps_back(before)[1] == blocks.steps_back(after)[0]
+    return repeated(last) if is_bounded else unknown_entries(last[1])
+
+
+def _last_of(blocks: TimeBlocks, number: int) -> tuple[int, int]:
+    words = memoryview(blocks.entries_of(number)).cast("q")
+    return words[-2], words[-1]
 
 
 def joined(*parts: Entries) -> Entries:

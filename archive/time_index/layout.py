@@ -47,6 +47,7 @@ HEADER: Final = (
     Field("correlation_id", 64, "q"),
     Field("first_block", 72, "q"),
     Field("rebuilt", 80, "i"),
+    Field("joined", 84, "i"),
     Field("checksum", 124, "i"),
 )
 TRAILER: Final = (
@@ -108,6 +109,8 @@ class IndexHeader:
             correlation_id.
         first_block: the first block that is kept; earlier blocks were released with their data.
         rebuilt: whether the index was made after the recording.
+        joined: whether segments of another recording came into it, so that the times of the
+            descriptor do not bound those of its entries.
     """
 
     source: str = SOURCE_CLOCK
@@ -121,6 +124,7 @@ class IndexHeader:
     correlation_id: int = 0
     first_block: int = 0
     rebuilt: bool = False
+    joined: bool = False
 
     @classmethod
     def of(cls, descriptor: RecordingDescriptor, **values: Any) -> Self:
@@ -141,6 +145,11 @@ class IndexHeader:
         """A number that each block repeats, so that a block of another index is noticed."""
         return _signed_32(self.start_timestamp ^ (self.initial_term_id << 7))
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the recording's start and stop timestamps bound the times of the entries."""
+        return self.source == SOURCE_CLOCK and not self.joined
+
     def with_changes(self, **changes: Any) -> Self:
         """The header of the next generation."""
         return replace(self, generation=self.generation + 1, **changes)
@@ -153,6 +162,7 @@ class IndexHeader:
             "version": VERSION,
             "source": _SOURCES.index(self.source),
             "rebuilt": int(self.rebuilt),
+            "joined": int(self.joined),
             "checksum": 0,
         }
         data = _HEADER.pack(*(values[field.name] for field in HEADER))
@@ -195,7 +205,8 @@ class IndexHeader:
         version, source = values.pop("version"), values.pop("source")
         if version != VERSION or not 0 <= source < len(_SOURCES):
             raise FileFormatError(f"version {version} of a time index is not known here")
-        return cls(source=_SOURCES[source], **(values | {"rebuilt": bool(values["rebuilt"])}))
+        flags = {name: bool(values[name]) for name in ("rebuilt", "joined")}
+        return cls(source=_SOURCES[source], **(values | flags))
 
     def why_foreign(self, descriptor: RecordingDescriptor) -> str | None:
         """The reason why the index does not belong to the recording as it is now, else None."""

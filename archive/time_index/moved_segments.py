@@ -56,8 +56,9 @@ def join_indexes(
         parts = [moved.part(kind), _of_target(stays, kind, notes)]
         times, positions = joined(*(parts if is_front else reversed(parts)))
     start = min(source.start_position, target.start_position)
-    header = IndexHeader.of(target, source=kind, start_position=start, rebuilt=is_rebuilt)
-
+    header = IndexHeader.of(
+        target, source=kind, start_position=start, rebuilt=is_rebuilt, joined=True
+    )
     frames = _JoinedFrames(archive_dir, target, files, source)
     path = write_index(archive_dir, header, times, positions, files, frames)
     if notes is not None:

@@ -31,6 +31,7 @@ cdef class TimeNotes:
     cdef int64_t _written_ns           # when the last block had been written
     cdef int64_t _difference           # epoch minus monotonic time at the last note
     cdef int64_t _last_time
+    cdef int64_t _last_position        # of the last entry that was there at the beginning
     cdef int64_t _tail
     # Shared by both threads.
     cdef int64_t _head_shared

@@ -89,7 +89,7 @@ cdef class TimeNotes:
         self._file = file
         self._segment_length = segment_length
         self._origin = origin
-        self._last_time = INT64_MIN
+        self._last_time = self._last_position = INT64_MIN
         self._due_position = INT64_MIN
         self._due_ns = INT64_MIN
         self._quiet_ns = INT64_MIN
@@ -110,6 +110,7 @@ cdef class TimeNotes:
             while keep < count and block.words[2 * keep + 1] <= position:
                 keep += 1
             self._last_time = block.words[2 * keep - 2]
+            self._last_position = block.words[2 * keep - 1]
             if filling_resume(&self._filling, &block, keep):
                 filling_next(&self._filling)
             elif keep < count:
@@ -320,8 +321,20 @@ cdef class TimeNotes:
         """Note a time at which nothing was recorded behind a position, in place of the recorder.
 
         Times that are noted do not go back: a time before that of the last entry is raised to it.
+        Where the index ends at the position already, nothing is noted.
         """
-        self._put(max(time_ns, self._last_time), position, 0)
+        if position != self._last_position:
+            self._last_time = max(time_ns, self._last_time)
+            self._last_position = position
+            self._put(self._last_time, position, 0)
+
+    def repeat_last(self) -> None:
+        """Note that from the last entry on times are known by their bounds alone, up to the next.
+
+        Without an entry nothing is noted.
+        """
+        if self._last_position != INT64_MIN:
+            self._put(self._last_time, self._last_position, 0)
 
     def unknown_from(self, int64_t position) -> None:
         """Note that times are not known from a position on, until the next entry."""

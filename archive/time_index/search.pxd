@@ -14,6 +14,7 @@ cdef class TimeCursor:
     cdef int64_t _low_time, _low_position
     cdef int64_t _high_time, _high_position
     cdef bint _is_unknown            # whether the times between these positions are not known
+    cdef bint _is_vague              # or are known by their bounds alone
     cdef int64_t _head_time, _head_position
     cdef int64_t _tail_time, _tail_position
     cdef int64_t* _suffix_min        # of each block's and all later times; made when needed
@@ -27,6 +28,8 @@ cdef class TimeCursor:
     cdef int64_t _first_reaching(self, int64_t time_ns) noexcept nogil
     cdef void _seek(self, int64_t position) noexcept nogil
     cdef void _seek_entries(self, int64_t position) noexcept nogil
+    cdef bint _knows(self, int64_t position) noexcept nogil
+    cdef bint _is_repeated(self, int64_t number, int32_t index) noexcept nogil
     cdef int64_t _known_before(self, int64_t position) noexcept nogil
     cdef int64_t _last_position(self) noexcept nogil
     cdef bint _has_head(self) noexcept nogil

@@ -125,10 +125,27 @@ cdef class TimeCursor:
             self._load(found)
         return found
 
+    cdef bint _is_repeated(self, int64_t number, int32_t index) noexcept nogil:
+        """Whether an entry of the current block has the time and position of the one before it."""
+        cdef int64_t time_ns = self._block.words[2 * index]
+        cdef int64_t position = self._block.words[2 * index + 1]
+        if index > 0:
+            return (
+                self._block.words[2 * index - 2] == time_ns
+                and self._block.words[2 * index - 1] == position
+            )
+        index = self.blocks.read(number - 1, &self._next) - 1
+        return (
+            index >= 0
+            and self._next.words[2 * index] == time_ns
+            and self._next.words[2 * index + 1] == position
+        )
+
     # -- from positions to times ------------------------------------------------------------------
 
     cdef void _seek(self, int64_t position) noexcept nogil:
         """Find the entries around a position; where times are not known, take the nearest one."""
+        self._is_vague = False
         self._seek_entries(position)
         self._is_unknown = self._low_time == INT64_MIN
         if self._is_unknown:
@@ -160,6 +177,7 @@ cdef class TimeCursor:
         if number < 0:
             self._low_time, self._low_position = self._head_time, self._head_position
             following = self._valid_at_or_after(self.blocks.first, self.blocks.limit)
+            self._is_vague = following != self.blocks.first
         else:
             high = self._count
             while high - low > 1:
@@ -170,6 +188,7 @@ cdef class TimeCursor:
                     high = middle
             self._low_time = self._block.words[2 * low]
             self._low_position = self._block.words[2 * low + 1]
+            self._is_vague = self._is_repeated(number, low)
             if low + 1 < self._count:
                 self._high_time = self._block.words[2 * low + 2]
                 self._high_position = self._block.words[2 * low + 3]
@@ -177,6 +196,7 @@ cdef class TimeCursor:
             following = number + 1
             while following < self.blocks.limit and not self.blocks.read(following, &self._next):
                 following += 1
+            self._is_vague = self._is_vague or following != number + 1
             if following < self.blocks.limit:
                 self._high_time = self._next.words[0]
                 self._high_position = self._next.words[1]
@@ -192,6 +212,8 @@ cdef class TimeCursor:
             # The recording goes on, and there are no times yet of what follows the last entry.
             self._high_time, self._high_position = self._low_time, INT64_MAX
         elif self._tail_position > position:
+            # An index has an entry where its recording ended, unless its end is lost.
+            self._is_vague = self._is_vague or number >= 0
             self._high_time, self._high_position = self._tail_time, self._tail_position
         else:
             if self._tail_position > self._low_position:
@@ -200,6 +222,10 @@ cdef class TimeCursor:
         if self._low_position > position:
             self._low_position = INT64_MIN
             self._high_time = self._low_time
+
+    cdef bint _knows(self, int64_t position) noexcept nogil:
+        """Whether the time of the position that was asked for last is known."""
+        return not self._is_unknown and (not self._is_vague or position == self._low_position)
 
     cdef int64_t time_at(self, int64_t position) noexcept nogil:
         cdef uint64_t span, part
@@ -344,7 +370,7 @@ cdef class TimeCursor:
     def knows(self, int64_t position) -> bool:
         """Whether the time of a position is known, at least between those of two entries."""
         self.time_at(position)
-        return not self._is_unknown
+        return self._knows(position)
 
     def find_position(self, int64_t time_ns) -> int:
         """The largest known position with nothing before it that was recorded then or later."""
@@ -370,7 +396,7 @@ cdef class TimeCursor:
         with nogil:
             for index in range(count):
                 out[index] = self.time_at(positions[index])
-                if self._is_unknown:
+                if not self._knows(positions[index]):
                     out[index] = 0
 
     def ends(self) -> tuple[int, int, int, int] | None:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import copy
 import struct
+import time
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from aerolog.archive.format.layout import MAX_I64
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of, segment_file_name
+from aerolog.archive.retention.folder_facts import look
+from aerolog.archive.time_index import TimeIndex
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.testing.streams import StreamCheckError
 from aerolog.transport.protocol.fixed_layout import align
@@ -28,10 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.transport.memory.filesystem import FileSystem
 
 _LENGTH: Final = struct.Struct("<i")
 _TYPE: Final = struct.Struct("<H")
 _SESSION_ID: Final = struct.Struct("<i")
+#: Blocks between two notes keep the time of the earlier one: see docs/archive/time-index.md.
+LEEWAY_NS: Final = 11_000_000
 _SHOWN: Final = 64  # bytes around a difference
 
 
@@ -42,6 +49,8 @@ class Log(RecordingBuilder):
         messages: payloads in order.
         begins: position of each message's first frame.
         ends: position behind each message.
+        sent_ns: no message was recorded before this time, epoch ns.
+        recorded_ns: each message was recorded by this time, as far as that is known.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -49,8 +58,10 @@ class Log(RecordingBuilder):
         self.messages: list[bytes] = []
         self.begins: list[int] = []
         self.ends: list[int] = []
+        self.sent_ns: list[int] = []
+        self.recorded_ns: list[int] = []
 
-    def add(self, payload: bytes, reserved_value: int = 0) -> int:
+    def add(self, payload: bytes, reserved_value: int = 0, sent_ns: int | None = None) -> int:
         """Append a message as a publication does; returns the position behind it."""
         before = self.position
         end = super().add(payload, reserved_value)
@@ -58,7 +69,40 @@ class Log(RecordingBuilder):
         self.messages.append(payload)
         self.begins.append(self.frames_between(before, end)[-fragments])
         self.ends.append(end)
+        self.sent_ns.append(time.time_ns() if sent_ns is None else sent_ns)
+        self.recorded_ns.append(MAX_I64)
         return end
+
+    def recorded(self, position: int, now_ns: int) -> None:
+        """Take note that everything up to a position is recorded."""
+        for index in range(len(self.ends) - 1, -1, -1):
+            if self.recorded_ns[index] != MAX_I64:
+                break
+            if self.ends[index] <= position:
+                self.recorded_ns[index] = now_ns
+
+    def was_copied(self, position: int, sent_ns: int, before: Log | None) -> None:
+        """Take note that what follows a position was recorded from a time on, as a copy.
+
+        Args:
+            position: what lies before it was there already.
+            sent_ns: when the copy began, epoch ns.
+            before: the copy as it was then, None for a new one.
+        """
+        times = {}
+        if before is not None:
+            times = dict(
+                zip(
+                    before.begins,
+                    zip(before.sent_ns, before.recorded_ns, strict=True),
+                    strict=True,
+                )
+            )
+        for index, begin in enumerate(self.begins):
+            is_new = begin >= position
+            self.sent_ns[index], self.recorded_ns[index] = (
+                (sent_ns, MAX_I64) if is_new else times[begin]
+            )
 
     def frames_between(self, start: int, stop: int) -> list[int]:
         """Positions of the frames that begin in a range; a frame begins at its start."""
@@ -95,6 +139,8 @@ class Log(RecordingBuilder):
         other.messages = self.messages[:count]
         other.begins = self.begins[:count]
         other.ends = self.ends[:count]
+        other.sent_ns = self.sent_ns[:count]
+        other.recorded_ns = self.recorded_ns[:count]
         return other
 
     def replayed(self, position: int) -> Log:
@@ -118,6 +164,8 @@ class Log(RecordingBuilder):
         other.messages = self.messages + behind.messages
         other.begins = self.begins + behind.begins
         other.ends = self.ends + behind.ends
+        other.sent_ns = self.sent_ns + behind.sent_ns
+        other.recorded_ns = self.recorded_ns + behind.recorded_ns
         return other
 
 
@@ -301,3 +349,52 @@ def _compare(name: str, begin: int, found: bytes, expected: bytes) -> None:
         f"{name} differs at position {begin + at}: {found[at : at + _SHOWN].hex()} and not"
         f" {expected[at : at + _SHOWN].hex()}"
     )
+
+
+def check_times(
+    archive_dir: str,
+    files: FileSystem,
+    found: Sequence[RecordingDescriptor],
+    outcomes: Mapping[int, Outcome],
+) -> dict[int, int]:
+    """Compare what is told of the times of messages with when they were sent and recorded.
+
+    Args:
+        archive_dir: the archive's folder.
+        files: the file system to read from.
+        found: the catalog's recordings, all of them stopped.
+        outcomes: by recording id, as ``check_catalog`` returns them.
+
+    Returns:
+        By recording id: how many of its messages have no known time.
+
+    Raises:
+        StreamCheckError: a time is false, or retention by age would delete what is younger.
+    """
+    now_ms = max((one.stop_timestamp for one in found), default=0)
+    facts = {one.recording_id: one for one in look(archive_dir, now_ms, files).recordings}
+    unknown = {}
+    for descriptor in found:
+        recording_id = descriptor.recording_id
+        log = outcomes[recording_id].log
+        timeline = facts[recording_id].timeline
+        with TimeIndex.open(archive_dir, recording_id, files=files) as index:
+            is_told = index.source != "descriptor"
+            unknown[recording_id] = 0
+            for begin, end, sent, recorded in zip(
+                log.begins, log.ends, log.sent_ns, log.recorded_ns, strict=True
+            ):
+                if begin < descriptor.start_position or end > descriptor.stop_position:
+                    continue
+                low, high = sent - LEEWAY_NS, min(recorded, MAX_I64 - LEEWAY_NS) + LEEWAY_NS
+                whose = f"position {begin} of recording {recording_id}, sent at {sent}"
+                for tells in (index, timeline) if is_told else (timeline,):
+                    if tells.position_at(low) > begin:
+                        raise StreamCheckError(f"{whose}: {tells} has it before {low}")
+                if not is_told or not index.knows(begin):
+                    unknown[recording_id] += 1
+                elif not low <= index.time_at(begin) <= high:
+                    raise StreamCheckError(f"{whose}: its time is said to be {index.time_at(begin)}")
+                if is_told and recorded < MAX_I64 and index.end_position_at(high) <= begin:
+                    raise StreamCheckError(f"{whose}: {index} has it at {high} or later")
+    return unknown

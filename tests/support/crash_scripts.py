@@ -12,7 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from crash_disk import CrashDisk
-from crash_ledger import Log, Truth, check_catalog, check_segments
+from crash_ledger import Log, Truth, check_catalog, check_segments, check_times
 from crash_steps import TERM, Progress, Stage
 
 from aerolog.testing.simulation import Simulation
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _FOLDER: Final = "/host-1/archive"
 _WAIT_S: Final = 30.0
 _LATER_NS: Final = 3_600_000_000_000
+_PASSING_MS: Final = 480_000  # a scenario takes less than _LATER_NS
 _POWER_LOSSES: Final = 2
 _PAUSES: Final = 3
 
@@ -51,6 +52,14 @@ class SimulatedStage(Stage):
     def turn(self) -> None:
         """Give somebody a turn."""
         self.simulation.step()
+
+    def now_ns(self) -> int:
+        """The time of the simulation."""
+        return self.simulation.clock.now_epoch_ns()
+
+    def let_time_pass(self) -> None:
+        """Let what follows be some minutes later by the clock."""
+        self.simulation.clock.step_epoch_ms(_PASSING_MS)
 
 
 # -- scripts -------------------------------------------------------------------------------------
@@ -114,13 +123,35 @@ def _moves(stage: Stage) -> None:
     """Segments that move to the end and to the front of another recording."""
     first = _whole_recording(stage, 41, 3 * TERM)
     stage.truncate(first, 2 * TERM)
+    stage.let_time_pass()
     second = stage.record_behind(first)
+    stage.let_time_pass()
     stage.migrate(second, first)
     stage.extend(first, 20_000)
     stage.truncate(first, 3 * TERM)
+    stage.let_time_pass()
     third = stage.record_behind(first)
+    stage.let_time_pass()
     stage.migrate(first, third)
     stage.extend(third, 20_000)
+
+
+def _meetings(stage: Stage) -> None:
+    """Older segments that move behind newer ones, and then to a recording that goes on."""
+    first = _whole_recording(stage, 45, 3 * TERM)
+    stage.truncate(first, 2 * TERM)
+    second = stage.record_behind(first)
+    stage.truncate(first, TERM)
+    stage.let_time_pass()
+    stage.extend(first, TERM + 20_000)
+    stage.truncate(first, 2 * TERM)
+    stage.migrate(second, first)
+    stage.truncate(first, 3 * TERM)
+    stage.let_time_pass()
+    third, publication = stage.begin_behind(first)
+    stage.migrate(first, third)
+    stage.grow(third, publication, 20_000)
+    stage.stop(third, publication)
 
 
 def _channels(stage: Stage) -> None:
@@ -154,6 +185,7 @@ SCRIPTS: Final[dict[str, Callable[[Stage], None]]] = {
     "ends": _ends,
     "fronts": _fronts,
     "moves": _moves,
+    "meetings": _meetings,
     "channels": _channels,
     "copies": _copies,
 }
@@ -316,6 +348,7 @@ class Aftermath:
             if {i: matched[i] for i in ids} not in self.progress.together:
                 raise StreamCheckError(f"recordings {ids} do not go together: {found}")
         names = self.disk.list_dir(_FOLDER)
+        self.unknown = check_times(_FOLDER, self.disk, found, matched)
         check_segments(
             names,
             lambda n: self.disk.read_bytes(f"{_FOLDER}/{n}"),

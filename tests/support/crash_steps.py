@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -93,6 +94,13 @@ class Stage(ABC):
     def turn(self) -> None:
         """Let others work, when a publication has no room."""
 
+    def now_ns(self) -> int:
+        """The time of the archive's clock, epoch ns."""
+        return time.time_ns()
+
+    def let_time_pass(self) -> None:
+        """Let what follows be so much later that its times differ from those before it."""
+
     # -- streams ---------------------------------------------------------------------------------
 
     def open(
@@ -122,7 +130,7 @@ class Stage(ABC):
         goal = log.position + length
         while log.position < goal:
             message = self.random.randbytes(self.random.choice(_LENGTHS))
-            log.add(message)
+            log.add(message, sent_ns=self.now_ns())
             while (result := publication.offer(message)) <= 0:
                 self.turn()
             for _ in range(self.pauses and self.random.randrange(self.pauses)):
@@ -170,6 +178,7 @@ class Stage(ABC):
         with self.step(f"grow {recording_id}"):
             end = self.publish(publication, truth.log, length)
             self.wait(lambda: truth.floor() >= end)
+            truth.log.recorded(end, self.now_ns())
 
     def stop(self, recording_id: int, publication: ExclusivePublication) -> None:
         """Stop a recording that has everything sent to it."""
@@ -270,8 +279,8 @@ class Stage(ABC):
         request = partial(self.archive.update_channel, recording_id, channel)
         self.change("update channel", recording_id, request, after)
 
-    def record_behind(self, recording_id: int) -> int:
-        """Record a stream that begins where a recording ends, as a recording of its own."""
+    def begin_behind(self, recording_id: int) -> tuple[int, ExclusivePublication]:
+        """Begin to record a stream that begins where a recording ends."""
         log = self.truths[recording_id].log
         new = Log(
             mtu_length=log.mtu_length,
@@ -282,6 +291,11 @@ class Stage(ABC):
         )
         new_id, publication = self.record(log.stream_id, new)
         self.grow(new_id, publication, TERM + 9_000)
+        return new_id, publication
+
+    def record_behind(self, recording_id: int) -> int:
+        """Record a stream that begins where a recording ends, as a recording of its own."""
+        new_id, publication = self.begin_behind(recording_id)
         self.stop(new_id, publication)
         return new_id
 
@@ -314,6 +328,7 @@ class Stage(ABC):
             old = self.truths[target_id].outcome()
             before, low = [old], max(old.low, source.start)
         log = source.log.replayed(low)
+        log.was_copied(low, self.now_ns(), None if None in before else self.truths[target_id].log)
         copied = Outcome(log, source.start, low, source.stop)
         ended: set[RecordingSignal] = set()
 

@@ -160,7 +160,7 @@ def test_damaged_blocks_cost_precision_and_never_the_truth(seed, harm, wanted) -
     for time_ns, position in zip(times[:-1], positions[:-1], strict=True):
         assert time_ns < wanted or position >= start
         assert time_ns >= wanted or position < stop
-    found = [index.time_at(position) for position in positions]
+    found = [index.estimate_at(position) for position in positions]
     assert found == sorted(found)
     (told,) = index.check() or ("",)
     assert {int(word) for word in told.replace(",", "").split() if word.isdigit()} == harmed
@@ -187,7 +187,7 @@ def test_what_is_found_by_a_time_has_no_such_time_outside(steps, head, tail, dat
     wanted = data.draw(st.sampled_from([*times, times[0] + head[0]])) + data.draw(
         st.integers(-2, 2)
     )
-    told = [(index.time_at(position), position) for position in range(start, end, 32)]
+    told = [(index.estimate_at(position), position) for position in range(start, end, 32)]
     first, behind = index.position_at(wanted), index.end_position_at(wanted)
     assert [position for time_ns, position in told if position < first and time_ns >= wanted] == []
     assert [position for time_ns, position in told if position >= behind and time_ns < wanted] == []

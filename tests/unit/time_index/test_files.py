@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 FILES = RealFileSystem()
 MS = 1_000_000
+HOUR = 3_600_000 * MS
 T0 = 1_700_000_000_000 * MS
 FRAME = 128
 
@@ -95,7 +96,9 @@ def test_many_times_at_once_are_the_same_as_one_by_one(folder) -> None:
         positions = array("q", range(0, 700 * FRAME, 32))
         found = array("q", bytes(8 * len(positions)))
         index.fill_times(positions, found)
-        assert list(found) == [index.time_at(position) for position in positions]
+        known = [index.time_at(position) for position in positions if index.knows(position)]
+        assert list(found) == known + [0] * (len(found) - len(known))
+        assert len(known) == 699 * FRAME // 32 + 1  # of what follows the last entry nothing is
         with pytest.raises(ValueError, match="room for 3 times of 4"):
             index.fill_times(positions[:4], array("q", bytes(24)))
 
@@ -109,7 +112,8 @@ def test_without_an_index_the_descriptor_tells(folder) -> None:
         assert index.position_at(T0 + 1001 * MS) == index.end_position
         assert index.end_position_at(T0) == 0
         assert index.end_position_at(T0 + 1) == index.end_position
-        assert T0 < index.time_at(350 * FRAME) < T0 + 1001 * MS
+        assert T0 < index.estimate_at(350 * FRAME) < T0 + 1001 * MS
+        assert not index.knows(350 * FRAME)
 
 
 @pytest.mark.parametrize("left", [0, 1, 100, BLOCK_LENGTH - 1, BLOCK_LENGTH])
@@ -142,7 +146,8 @@ def test_a_damaged_block_costs_the_precision_of_its_times(folder) -> None:
         assert index.position_at(T0 + 300 * MS) == 251 * FRAME
         assert index.end_position_at(T0 + 300 * MS) == 504 * FRAME
         assert index.position_at(T0 + 600 * MS) == 600 * FRAME
-        assert index.time_at(251 * FRAME) < index.time_at(300 * FRAME) < T0 + 504 * MS
+        assert index.time_at(251 * FRAME) < index.estimate_at(300 * FRAME) < T0 + 504 * MS
+        assert [index.knows(n * FRAME) for n in (251, 252, 503, 504)] == [True, False, False, True]
         assert index.check() == ("damaged blocks of entries: 1",)
 
 
@@ -343,7 +348,8 @@ def test_a_recording_made_elsewhere_gets_what_its_descriptor_tells(folder) -> No
     with ArchiveFolder(folder) as opened:
         rebuild_index(opened.recording(0))
         with TimeIndex.open(opened, 0) as index:
-            assert (index.source, index.is_rebuilt, index.entries) == ("clock", True, 2)
+            assert (index.source, index.is_rebuilt, index.entries) == ("clock", True, 3)
+            assert not index.knows(FRAME)
             assert index.position_at(T0) == 0
             assert index.position_at(T0 + 1001 * MS) == index.end_position
 
@@ -353,9 +359,46 @@ def test_rebuilding_keeps_the_times_that_an_index_has(folder) -> None:
     with ArchiveFolder(folder) as opened:
         rebuild_index(opened.recording(0))
         with TimeIndex.open(opened, 0) as index:
-            assert (index.is_rebuilt, index.entries) == (False, 700 - ENTRIES_PER_BLOCK)
+            assert not index.is_rebuilt
             assert index.check() == ()
             assert index.position_at(T0 + 600 * MS) == 600 * FRAME
+            assert index.position_at(T0 + 300 * MS) == 251 * FRAME
+            known = [index.knows(n * FRAME) for n in (250, 252, 503, 504, 698, 699)]
+            assert known == [True, False, False, True, True, False]
+
+
+@pytest.mark.parametrize("do", ["read", "rebuild"])
+def test_times_that_went_back_in_a_lost_block_stay_unknown(folder, do) -> None:
+    """As where older segments had come behind newer ones."""
+    rows = [(T0 + n * MS - (HOUR if n >= 300 else 0), n * FRAME) for n in range(700)]
+    write_time_index(folder, 0, rows)
+    harm(folder, 2 * BLOCK_LENGTH + 50)
+    with ArchiveFolder(folder) as opened:
+        if do == "rebuild":
+            rebuild_index(opened.recording(0))
+        with TimeIndex.open(opened, 0) as index:
+            for time_ns, position in rows:
+                assert index.position_at(time_ns) <= position
+                assert index.end_position_at(time_ns + 1) > position
+                if index.knows(position):
+                    assert index.time_at(position) == time_ns
+            assert not index.knows(300 * FRAME)
+
+
+def test_times_made_of_messages_do_not_spread_over_pauses(tmp_path) -> None:
+    """Messages that follow each other closely, an hour apart from the next of them."""
+    builder, sent = RecordingBuilder(), []
+    time_ns = T0
+    for number in range(200):
+        time_ns += HOUR if number % 5 == 0 else MS
+        sent.append((time_ns, builder.position))
+        builder.add(bytes(100), time_ns)
+    builder.write(tmp_path)
+    with ArchiveFolder(tmp_path) as opened:
+        rebuild_index(opened.recording(0), TIME_OF_RESERVED)
+        with TimeIndex.open(opened, 0) as index:
+            for time_ns, position in sent:
+                assert abs(index.time_at(position) - time_ns) < 10 * MS
 
 
 @pytest.mark.parametrize("offset", [TIME_OF_RESERVED, 4])
@@ -391,10 +434,10 @@ def test_an_active_recording_is_not_rebuilt(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "is_known"), [(1023, True), (1025, True), (1024, True), (None, False)]
+    ("last", "is_bounded"), [(1023, True), (1025, True), (1024, True), (None, False)]
 )
-def test_only_what_may_have_come_after_a_stop_is_unknown(
-    tmp_path: Path, last: int | None, is_known: bool
+def test_only_what_may_have_come_after_a_stop_has_no_bounds(
+    tmp_path: Path, last: int | None, is_bounded: bool
 ) -> None:
     builder = RecordingBuilder()
     for _ in range(1800):
@@ -409,5 +452,6 @@ def test_only_what_may_have_come_after_a_stop_is_unknown(
         write_time_index(tmp_path, 0, entries(last + 1))
     with TimeIndex.open(tmp_path, 0) as index:
         assert last is None or index.entries == last + 1
-        assert index.knows(1700 * FRAME) is is_known
-        assert bool(index.problems) is not is_known
+        assert not index.knows(1700 * FRAME)
+        assert (index.position_at(T0 + HOUR) == index.end_position) is is_bounded
+        assert bool(index.problems) is not is_bounded
