@@ -7,7 +7,7 @@ import sys
 
 import archive_crashes
 import pytest
-from crash_scripts import SCRIPTS, Setting, fault_points
+from crash_scripts import SCRIPTS, Aftermath, Setting, fault_points
 
 from aerolog.testing.streams import StreamCheckError
 
@@ -45,6 +45,27 @@ def test_nothing_recorded_is_lost_wherever_the_archive_is_killed() -> None:
     steps = {crash.step.split(" ")[0] for crash in played}
     assert steps >= {"record", "grow", "stop", "extend", "truncate", "purge", "detach", "attach"}
     assert steps >= {"start", "delete", "migrate", "update", "replicate"}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("setting", ["moves:0:-", "meetings:0:-", "meetings:2:CRC-32"])
+def test_times_move_with_their_segments_wherever_the_archive_is_killed(setting: str) -> None:
+    """What is told of times is checked in each of these states; here all of them are known."""
+    steps = set()
+    for point in archive_crashes.points_of(setting):
+        if not point.progress.step.startswith("migrate"):
+            continue
+        steps.add(point.operation.split(" ")[0])
+        aftermath = Aftermath(Setting.parse(setting), point.progress, point.after_kill())
+        aftermath.check()
+        goes_on = [
+            recording_id
+            for recording_id, outcomes in point.progress.allowed.items()
+            if any(one is not None and one.low != one.high for one in outcomes)
+        ]
+        unknown = {i: count for i, count in aftermath.unknown.items() if i not in goes_on}
+        assert not any(unknown.values()), (point.operation, unknown)
+    assert steps >= {"create", "write", "rename", "link", "store_i64", "remove"}
 
 
 @pytest.mark.timeout(600)

@@ -10,16 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from crash_ledger import Truth, check_catalog, check_segments
+from crash_ledger import Truth, check_catalog, check_segments, check_times
 from crash_steps import TERM, Stage
 from peer.tools import archive_tool
 
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.testing.streams import StreamCheckError
 from aerolog.transport.errors import AerologError
+from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from crash_ledger import Outcome
 
@@ -33,6 +34,7 @@ WAIT_S = 60.0
 STREAMS = 2
 ENOUGH = 1_500_000  # bytes of a stream in a round
 RECORDINGS_MAX = 14
+MOVING_S = 0.01  # about as long as it takes to move segments
 LENGTHS = (8, 40, 200, 1000, 1376, 3000, 6000)
 
 SETTINGS = {
@@ -70,6 +72,8 @@ class LiveStage(Stage):
     """A stage on a running archive that is going to be killed."""
 
     killed: threading.Event = field(default_factory=threading.Event, kw_only=True)
+    is_moving: threading.Event = field(default_factory=threading.Event, kw_only=True)
+    stream_id: int = field(default=0, kw_only=True)
 
     def wait(self, condition: Callable[[], object]) -> None:
         deadline = time.monotonic() + WAIT_S
@@ -189,30 +193,7 @@ class Rounds:
         chance = random.Random(seed)
         with self.crashing.connect() as archive:
             stage = self._stage(archive, chance)
-            publishers = []
-            for _ in range(STREAMS):
-                self.stream_id += 1
-                recording_id, publication = stage.record(self.stream_id)
-                truth = stage.truths[recording_id]
-                publishers.append(Publisher(publication, truth, chance.getrandbits(32)))
-                watched = truth
-            requester = Requester(stage)
-            target = chance.randrange(1, 500_000)
-            wanted = chance.randrange(1, 5) if len(stage.truths) > STREAMS else 0
-            stage.wait(
-                lambda: (
-                    watched.floor() >= target
-                    and (len(requester.made) >= wanted or not requester.is_alive())
-                )
-            )
-            stage.killed.set()
-            self.crashing.kill()
-            for truth in list(stage.truths.values()):
-                truth.floor()  # as long as the counters are there
-            for publisher in publishers:
-                publisher.stop()
-            requester.join(WAIT_S)
-            assert not requester.is_alive()
+            requester = self._kill_in_between(stage, chance)
             progress = stage.progress()
             for publication in stage.opened:
                 publication.close()
@@ -230,6 +211,39 @@ class Rounds:
                 f" {requester.made}: {error}"
             ) from error
 
+    def _kill_in_between(self, stage: LiveStage, chance: random.Random) -> Requester:
+        """Record and make requests, and kill the archive meanwhile."""
+        publishers = []
+        for _ in range(STREAMS):
+            self.stream_id += 1
+            recording_id, publication = stage.record(self.stream_id)
+            truth = stage.truths[recording_id]
+            publishers.append(Publisher(publication, truth, chance.getrandbits(32)))
+            watched = truth
+        requester = Requester(stage)
+        target = chance.randrange(1, 500_000)
+        wanted = chance.randrange(1, 5) if len(stage.truths) > STREAMS else 0
+        stage.wait(
+            lambda: (
+                watched.floor() >= target
+                and (len(requester.made) >= wanted or not requester.is_alive())
+            )
+        )
+        self._kill(stage, requester, publishers)
+        return requester
+
+    def _kill(
+        self, stage: LiveStage, requester: Requester, publishers: Sequence[Publisher] = ()
+    ) -> None:
+        stage.killed.set()
+        self.crashing.kill()
+        for truth in list(stage.truths.values()):
+            truth.floor()  # as long as the counters are there
+        for publisher in publishers:
+            publisher.stop()
+        requester.join(WAIT_S)
+        assert not requester.is_alive()
+
     def _stage(self, archive: AeronArchive, chance: random.Random) -> LiveStage:
         with CatalogReader.open(self.crashing.archive_dir) as catalog:
             next_id = catalog.next_recording_id
@@ -244,6 +258,7 @@ class Rounds:
             if {i: matched[i] for i in ids} not in progress.together:
                 raise StreamCheckError(f"recordings {ids} do not go together")
         self._check_folder(found, matched)
+        check_times(str(self.crashing.archive_dir), RealFileSystem(), found, matched)
         for descriptor in found:
             if self.truths.get(descriptor.recording_id) is None or descriptor.recording_id % 3 == 0:
                 check_replay(archive, descriptor, matched[descriptor.recording_id])
@@ -256,6 +271,36 @@ class Rounds:
         folder = self.crashing.archive_dir
         names = sorted(path.name for path in folder.iterdir())
         check_segments(names, lambda name: (folder / name).read_bytes(), found, matched)
+
+
+class Migrator(Requester):
+    """Moves all of a recording to another one, and back to a third, until the archive is killed."""
+
+    def _make_one(self) -> None:
+        stage = self.stage
+        stage.stream_id += 1
+        first, publication = stage.record(stage.stream_id)
+        stage.grow(first, publication, 3 * TERM)
+        stage.stop(first, publication)
+        stage.truncate(first, 2 * TERM)
+        second = stage.record_behind(first)
+        stage.is_moving.set()
+        source, target = stage.random.sample((first, second), 2)
+        stage.migrate(source, target)
+        stage.extend(target, 1000)
+
+
+class Migrations(Rounds):
+    """Kills an archive while segments move."""
+
+    def _kill_in_between(self, stage: LiveStage, chance: random.Random) -> Requester:
+        stage.stream_id = self.stream_id
+        requester = Migrator(stage)
+        assert stage.is_moving.wait(WAIT_S)
+        stage.killed.wait(chance.random() * MOVING_S)
+        self._kill(stage, requester)
+        self.stream_id = stage.stream_id
+        return requester
 
 
 def check_replay(archive: AeronArchive, descriptor: RecordingDescriptor, outcome: Outcome) -> None:
@@ -312,9 +357,9 @@ def check_by_reference(rounds: Rounds) -> None:
                 assert entry.descriptor.stop_position == truth.stop
 
 
-def play(crashing: Any, name: str, count: int) -> Rounds:
+def play(crashing: Any, name: str, count: int, kind: type[Rounds] = Rounds) -> Rounds:
     """So many rounds, and what the reference says at the end."""
-    rounds = Rounds(crashing, name)
+    rounds = kind(crashing, name)
     for number in range(count):
         try:
             rounds.play(number)
@@ -342,6 +387,13 @@ def test_recordings_and_requests_survive_kills(crashing: Any, name: str) -> None
     rounds = play(crashing, name, 6)
     assert len(rounds.truths) >= STREAMS
     assert len(rounds.made) > 6
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(("crashing", "name"), settings("dedicated"), indirect=["crashing"])
+def test_segments_and_their_times_survive_kills_while_they_move(crashing: Any, name: str) -> None:
+    rounds = play(crashing, name, 8, Migrations)
+    assert any(step.startswith("migrate") for step in rounds.made), rounds.made
 
 
 @pytest.mark.slow

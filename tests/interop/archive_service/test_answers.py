@@ -19,6 +19,8 @@ from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.protocol import RecordingSignal
 from aerolog.archive.service.counters import RECORDING_POSITION, REPLAY_SESSIONS
 from aerolog.transport.client import Aeron
+from aerolog.transport.errors import ArchiveError
+from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +34,8 @@ pytestmark = pytest.mark.interop
 CHANNEL = "aeron:ipc?term-length=64k"
 MODES = ("SHARED", "DEDICATED")
 TRIES = 40
-SEGMENT = 128 * 1024
+TERM = 64 * 1024
+SEGMENT = 2 * TERM
 MESSAGE = bytes(992)  # with its header and alignment, 1024 bytes
 BOTH = [("ours", mode) for mode in MODES] + [("reference", mode) for mode in MODES]
 OURS = BOTH[:2]
@@ -86,6 +89,30 @@ class Bench:
             assert counter is not None
             counter.wait(end, timeout=30)
             yield it, start.recording_id
+
+    def recorded_at(self, position: int, end: int, stream_id: int) -> int:
+        """A stopped recording of a stream from one segment's beginning to another's."""
+        channel = ChannelUri.parse(CHANNEL).with_position(
+            position, initial_term_id=0, term_length=TERM
+        )
+        with self.aeron.add_exclusive_publication(channel, stream_id) as publication:
+            source = f"aeron:ipc?session-id={publication.session_id}"
+            subscription_id = self.archive.start_recording(source, stream_id)
+            start = next(self.archive.signals(kinds=RecordingSignal.START, timeout=30))
+            while publication.position < end:
+                publication.send(MESSAGE, timeout=30)
+            counter = self.archive.recording_position_counter(start.recording_id)
+            assert counter is not None
+            counter.wait(end, timeout=30)
+            self.archive.stop_recording_subscription(subscription_id)
+        stopped = {"recording_id": start.recording_id, "kinds": RecordingSignal.STOP}
+        next(self.archive.signals(timeout=30, **stopped))
+        return start.recording_id
+
+    def files_of(self, recording_id: int) -> set[int]:
+        """Where the recording's segment files begin."""
+        names = self.server.archive_dir.glob(f"{recording_id}-*.rec")
+        return {int(name.stem.partition("-")[2]) for name in names}
 
     def deleted(self, recording_id: int) -> None:
         """Wait for the signal that the files of a deletion are gone."""
@@ -242,13 +269,20 @@ def test_a_stop_records_what_was_published_before_while_the_publisher_goes_on(be
 
 
 @on_both
-def test_a_started_replay_counts(bench: Bench) -> None:
-    with bench.recording(8) as (publication, recording_id), ExitStack() as subscriptions:
+@pytest.mark.parametrize("way", ["replay", "bounded replay"])
+def test_a_started_replay_counts(bench: Bench, way: str) -> None:
+    with bench.recording(8) as (publication, recording_id), ExitStack() as used:
+        limit = used.enter_context(bench.aeron.add_counter(1101, "limit"))
+        limit_counter_id = limit.counter_id if way == "bounded replay" else None
         for expected in range(1, 11):
             stream_id = bench.next_stream()
-            subscriptions.enter_context(bench.aeron.add_subscription("aeron:ipc", stream_id))
-            bench.archive.start_replay(recording_id, "aeron:ipc", stream_id)
+            used.enter_context(bench.aeron.add_subscription("aeron:ipc", stream_id))
+            bench.archive.start_replay(
+                recording_id, "aeron:ipc", stream_id, limit_counter_id=limit_counter_id
+            )
             assert bench.count(REPLAY_SESSIONS) == expected
+            with pytest.raises(ArchiveError, match="active re"):
+                bench.other.truncate_recording(recording_id, 0)
         bench.archive.stop_all_replays(recording_id)
         wait_until(lambda: bench.count(REPLAY_SESSIONS) == 0, "the end of all replays")
         bench.archive.stop_recording_of(publication)
@@ -295,6 +329,36 @@ def test_a_change_of_what_is_stored_is_in_the_catalog(bench: Bench) -> None:
     assert bench.stored(recording_id) is None
     assert bench.other.list_recording(recording_id) is None
     bench.deleted(recording_id)
+
+
+@on_both
+def test_segments_that_have_moved_have_their_new_names(bench: Bench) -> None:
+    for index in range(TRIES // 8):
+        stream_id = bench.next_stream()
+        front = bench.recorded_at(0, 2 * SEGMENT, stream_id)
+        rest = bench.recorded_at(2 * SEGMENT, 4 * SEGMENT, stream_id)
+        source, target = (front, rest) if index % 2 else (rest, front)
+        moved = {0, SEGMENT} if index % 2 else {2 * SEGMENT, 3 * SEGMENT}
+        assert bench.archive.migrate_segments(source, target) == 2
+        assert bench.files_of(target) >= {0, SEGMENT, 2 * SEGMENT, 3 * SEGMENT}
+        assert not bench.files_of(source) & moved
+        stored, emptied = bench.stored(target), bench.stored(source)
+        assert (stored.start_position, stored.stop_position) == (0, 4 * SEGMENT)
+        assert emptied.start_position == emptied.stop_position == min(moved)
+        bench.deleted(source)
+        assert bench.files_of(source) == set()
+
+
+@on_ours
+def test_detached_segments_that_are_deleted_belong_to_no_recording(bench: Bench) -> None:
+    for _ in range(TRIES // 8):
+        recording_id = bench.recorded(3 * SEGMENT // 1024 + 4)
+        bench.archive.detach_segments(recording_id, 2 * SEGMENT)
+        assert bench.archive.delete_detached_segments(recording_id) == 2
+        assert bench.files_of(recording_id) == {2 * SEGMENT, 3 * SEGMENT}
+        bench.deleted(recording_id)
+        assert bench.other.attach_segments(recording_id) == 0
+        assert not list(bench.server.archive_dir.glob(f"{recording_id}-0.rec*"))
 
 
 @on_both

@@ -169,6 +169,51 @@ def test_a_session_id_is_given_once(asker: Asker) -> None:
     assert len(set(given)) == TRIES
 
 
+def test_a_destination_is_known_by_its_channel_until_it_is_removed(asker: Asker) -> None:
+    channel = "aeron:udp?control-mode=manual|term-length=64k"
+    ready = asker.ask(c.AddExclusivePublication, STREAM, channel)
+    for _ in range(TRIES):
+        to = "aeron:udp?endpoint=127.0.0.1:40458"
+        asker.ask(c.AddDestination, ready.correlation_id, to)
+        removed = asker.ask(c.RemoveDestination, ready.correlation_id, to)
+        assert isinstance(removed, REMOVED)
+    asker.ask(c.RemovePublication, ready.correlation_id)
+
+
+def test_what_a_receive_destination_gets_follows_its_answers(server: Server, asker: Asker) -> None:
+    """The receiver reads the destination's socket when the answer is there."""
+    added = asker.ask(c.AddSubscription, STREAM, "aeron:udp?control-mode=manual")
+    with Aeron(server.aeron_dir) as aeron:
+        for index in range(TRIES // 8):
+            to = f"aeron:udp?endpoint=127.0.0.1:{40461 + index}"
+            answer = asker.ask(c.AddReceiveDestination, added.correlation_id, to)
+            assert isinstance(answer, REMOVED)
+            with aeron.add_exclusive_publication(f"{to}|term-length=64k", STREAM) as publication:
+                publication.wait_connected(30)
+                answer = asker.ask(c.RemoveReceiveDestination, added.correlation_id, to)
+                assert isinstance(answer, REMOVED)
+    asker.ask(c.RemoveSubscription, added.correlation_id)
+
+
+def test_a_rejected_image_ends_after_the_answer(server: Server, asker: Asker) -> None:
+    channel = "aeron:udp?endpoint=127.0.0.1:40459|term-length=64k"
+    added = asker.ask(c.AddSubscription, STREAM, channel)
+    with Aeron(server.aeron_dir) as aeron:
+        for _ in range(TRIES // 8):
+            with aeron.add_exclusive_publication(channel, STREAM) as publication:
+                image = asker.raw.until(lambda m: isinstance(m, r.AvailableImage))[-1]
+                publication.wait_connected(30)
+                number = image.correlation_id
+                answer = asker.ask(c.RejectImage, number, publication.position, "no")
+                assert isinstance(answer, REMOVED)
+                asker.raw.until(
+                    lambda m, n=number: (
+                        isinstance(m, r.UnavailableImage) and m.correlation_id == n
+                    )
+                )
+    asker.ask(c.RemoveSubscription, added.correlation_id)
+
+
 def test_a_destination_is_known_by_its_id(asker: Asker) -> None:
     channel = "aeron:udp?control-mode=manual|term-length=64k"
     ready = asker.ask(c.AddExclusivePublication, STREAM, channel)

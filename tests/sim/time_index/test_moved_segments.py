@@ -6,16 +6,20 @@ sent. Another archive, which knows nothing of indexes, changes the folder too.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.segment import segment_file_name
+from aerolog.archive.protocol import RecordingSignal
 from aerolog.archive.retention.folder_facts import look
 from aerolog.archive.time_index import TimeIndex, index_path
+from aerolog.archive.verification.recording_verification import verify_opened
 from aerolog.testing import FakeFileSystem, Simulation
 from aerolog.transport.errors import ArchiveError
 from aerolog.transport.uri import ChannelUri
@@ -177,6 +181,13 @@ class World:
             assert not exact or not index.problems, index.problems
             assert not exact or index.source == "clock"
             self._check_queries(index, sent)
+            self._check_answers(index, sent)
+            rows = array("q", bytes(8 * len(sent)))
+            index.fill_times(array("q", (position for _, position in sent)), rows)
+            for (_, position), row in zip(sent, rows, strict=True):  # as an export's record_time
+                known = index.source != "descriptor" and index.knows(position)
+                assert row == (index.time_at(position) if known else row)
+                assert known or row == 0 or index.source == "descriptor"
             for time_ns, position in sent:
                 if index.source == "descriptor" or not index.knows(position):
                     assert index.problems
@@ -188,6 +199,57 @@ class World:
         for time_ns, _ in sent:
             limit = facts[recording_id].timeline.position_at(time_ns - LEEWAY_NS)
             assert all(time < time_ns for time, place in sent if place < limit)
+
+    def _check_answers(self, index: TimeIndex, sent: list[tuple[int, int]]) -> None:
+        """What the running archive answers."""
+        archive, recording_id = self.archive, index.recording_id
+        for time_ns, position in sent[:: max(len(sent) // 8, 1)]:
+            assert archive.find_position(recording_id, time_ns - LEEWAY_NS) <= position
+            assert archive.find_end_position(recording_id, time_ns + LEEWAY_NS) > position
+            if index.source != "descriptor" and index.knows(position):
+                found = archive.find_time(recording_id, position)
+                assert abs(found - time_ns) <= LEEWAY_NS
+            else:
+                with pytest.raises(ArchiveError, match="not known"):
+                    archive.find_time(recording_id, position)
+
+    def check_sound(self, recording_id: int) -> None:
+        """All messages can be read, from this recording alone, and nothing else can."""
+        with ArchiveFolder(self.host.archive_dir, self.host.files) as folder:
+            recording = folder.recording(recording_id)
+            findings = verify_opened(recording)
+            assert not [one.text for one in findings if one.is_damage]
+            ends = [message.position for message in recording.messages()]
+        assert len(ends) == len(self.sent[recording_id])
+        assert ends[-1] == stop_of(self, recording_id)
+
+    def replicate(self, recording_id: int) -> int:
+        """Copy a recording; its messages have the time of the copy."""
+        archive = self.archive
+        known = {one.recording_id for one in archive.recordings()}
+        archive.poll_signals()
+        begin = self.simulation.clock.now_epoch_ns()
+        archive.replicate(
+            recording_id,
+            "aeron:ipc",
+            10,
+            src_response_channel="aeron:ipc",
+            replication_channel=f"aeron:udp?endpoint={self.host.network.ipv4}:0",
+        )
+        ended: set[RecordingSignal] = set()
+
+        def has_ended() -> bool:
+            ended.update(one.signal for one in archive.poll_signals())
+            return {RecordingSignal.REPLICATE_END, RecordingSignal.STOP} <= ended
+
+        self.simulation.run(until=has_ended)
+        end = self.simulation.clock.now_epoch_ns()
+        (copy,) = {one.recording_id for one in archive.recordings()} - known
+        with TimeIndex.open(self.host.archive_dir, copy, files=self.host.files) as index:
+            for _, position in self.sent[recording_id]:
+                assert begin - LEEWAY_NS <= index.time_at(position) <= end + LEEWAY_NS
+        self.sent[copy] = [(begin, position) for _, position in self.sent[recording_id]]
+        return copy
 
     def _check_queries(self, index: TimeIndex, sent: list[tuple[int, int]]) -> None:
         if index.source == "descriptor":
@@ -326,6 +388,45 @@ def test_segments_with_checksums_are_recognized() -> None:
         world.archive = world.host.connect_archive()
         recording_id = world.record(2.5)
         world.check(recording_id, exact=True)
+
+
+@pytest.mark.parametrize("kill", [False, True])
+@pytest.mark.parametrize("older_first", [True, False])
+def test_what_follows_a_migration_finds_true_times(older_first: bool, kill: bool) -> None:
+    """Each request in turn, with a restart after it or a kill."""
+    with Simulation(seed=6) as simulation:
+        world = World(simulation, 6)
+        front, rest, join = two_parts(world, older_first=older_first)
+        world.archive.migrate_segments(rest, front)
+        world.moved(rest, front)
+
+        def check() -> None:
+            world.check_sound(front)
+            world.check(front, exact=True)
+            world.restart(kill=kill, after_s=600)
+            world.check(front, exact=True)
+
+        check()
+        world.archive.detach_segments(front, 2 * SEGMENT)
+        whole = world.sent[front]
+        world.sent[front] = [one for one in whole if one[1] >= 2 * SEGMENT]
+        check()
+        assert world.archive.attach_segments(front) == 2
+        world.sent[front] = whole
+        check()
+        within = next(position for _, position in whole if position > join + SEGMENT // 2)
+        world.archive.truncate_recording(front, within)
+        world.cut(front, within)
+        check()
+        world.record(1.3, position=within, extend=front)
+        check()
+        copy = world.replicate(front)
+        world.check_sound(copy)
+        world.archive.detach_segments(front, SEGMENT)
+        world.archive.delete_detached_segments(front)
+        world.sent[front] = [one for one in world.sent[front] if one[1] >= SEGMENT]
+        check()
+        world.check_sound(copy)
 
 
 @pytest.mark.parametrize("seed", range(4))
