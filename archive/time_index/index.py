@@ -364,9 +364,10 @@ class TimeIndex(Resource):
 
     def _tail(self, time_ns: int, position: int) -> list[Entries]:
         """Entries that follow the last one of the recording, before its end."""
-        if self._tail_time_ns is None:
+        ends = self._blocks.ends()
+        is_followed = ends is not None and ends[1] > position  # it is from before a truncation
+        if self._tail_time_ns is None and not is_followed:
             return [unknown_entries(position)]
-        # An entry behind the end may be left from before a truncation, and tells it closer.
         end_ns = max(time_ns, self._cursor.find_time(self.end_position))
         parts = [(array("q", [end_ns]), array("q", [self.end_position]))]
         if not self.knows(position + 1):

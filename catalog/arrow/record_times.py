@@ -78,8 +78,9 @@ class SettledTimes:
         if not descriptor.is_active:
             end_ns = (descriptor.stop_timestamp + 1) * NS_PER_MS
         else:
-            now_ns = (clock or SystemClock()).now_epoch_ns()
-            end_ns = now_ns if abs(now_ns - last_ns) <= LAG_NS_MAX else -1
+            end_ns = (clock or SystemClock()).now_epoch_ns()
+        if abs(end_ns - last_ns) > LAG_NS_MAX:
+            end_ns = -1
         if end_ns >= 0:
             end_ns = max(end_ns, last_ns)
         return cls(min(index.last_position, end_position), last_ns, end_position, end_ns)

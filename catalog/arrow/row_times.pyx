@@ -87,7 +87,7 @@ def settle(
         time_ns: the time of that entry.
         end_position: the end position of the recording.
         end_time_ns: the time of the end position, up to which times grow linearly; when it is
-            negative, it is unknown and rows get 0.
+            negative, it is unknown and rows behind the entry get 0.
 
     Raises:
         ValueError: there are fewer times than positions.
@@ -104,7 +104,7 @@ def settle(
             if positions[row] < position:
                 continue
             if end_time_ns < 0:
-                times[row] = 0
+                times[row] = time_ns if positions[row] == position else 0
             elif positions[row] >= end_position or length <= 0 or lasted <= 0:
                 times[row] = end_time_ns if positions[row] >= end_position else time_ns
             else:

@@ -8,6 +8,7 @@ import sys
 import archive_crashes
 import pytest
 from crash_scripts import SCRIPTS, Aftermath, Setting, fault_points
+from crash_steps import TERM
 
 from aerolog.testing.streams import StreamCheckError
 
@@ -58,13 +59,14 @@ def test_times_move_with_their_segments_wherever_the_archive_is_killed(setting: 
         steps.add(point.operation.split(" ")[0])
         aftermath = Aftermath(Setting.parse(setting), point.progress, point.after_kill())
         aftermath.check()
-        goes_on = [
-            recording_id
-            for recording_id, outcomes in point.progress.allowed.items()
-            if any(one is not None and one.low != one.high for one in outcomes)
-        ]
-        unknown = {i: count for i, count in aftermath.unknown.items() if i not in goes_on}
-        assert not any(unknown.values()), (point.operation, unknown)
+        lost = 0
+        for outcome in point.progress.allowed.get(2, ()) if "meetings" in setting else ():
+            # This one goes on from there, and has notes that are not in its file yet.
+            assert outcome is not None
+            lost = sum(begin >= 3 * TERM for begin in outcome.log.begins)
+        unknown = {i: count for i, count in aftermath.unknown.items() if count}
+        assert unknown in ({}, {2: unknown.get(2, 0)}), (point.operation, unknown)
+        assert unknown.get(2, 0) <= lost, (point.operation, unknown)
     assert steps >= {"create", "write", "rename", "link", "store_i64", "remove"}
 
 

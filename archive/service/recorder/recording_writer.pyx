@@ -171,7 +171,7 @@ cdef class RecordingWriter:
                 self._write_begin_ns,
                 self._write_end_ns,
                 self.segment_base + self.segment_offset,
-                block.address,
+                source,  # as it is in the file, by which its sample is compared
                 length,
             )
         self._reader.advance(behind)

@@ -388,6 +388,9 @@ def test_segments_with_checksums_are_recognized() -> None:
         world.archive = world.host.connect_archive()
         recording_id = world.record(2.5)
         world.check(recording_id, exact=True)
+        # The frames of the first session still have their samples.
+        world.record(1.5, position=stop_of(world, recording_id), extend=recording_id)
+        world.check(recording_id, exact=True)
 
 
 @pytest.mark.parametrize("kill", [False, True])
