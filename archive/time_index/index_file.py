@@ -136,9 +136,7 @@ def resume_notes(
     return notes
 
 
-def _end_ns(
-    blocks: TimeBlocks, header: IndexHeader, descriptor: RecordingDescriptor
-) -> int | None:
+def _end_ns(blocks: TimeBlocks, header: IndexHeader, descriptor: RecordingDescriptor) -> int | None:
     """When a stopped recording had come to its end; None where only bounds are known of it.
 
     Entries behind the end, from before a truncation, tell it closely, and are about to go.

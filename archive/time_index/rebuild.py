@@ -58,7 +58,9 @@ def rebuild_index(recording: Recording, time_offset: int = TIME_OF_CLOCK) -> str
             facts = {"source": old.source, "rebuilt": old.is_rebuilt, "joined": old.is_joined}
         else:
             is_guess = time_offset == TIME_OF_CLOCK
-            entries = _of_descriptor(recording) if is_guess else _of_messages(recording, time_offset)
+            entries = (
+                _of_descriptor(recording) if is_guess else _of_messages(recording, time_offset)
+            )
             columns = zip(*entries, strict=True)
             times, positions = (array("q", column) for column in columns)
             facts = {"source": source_of(time_offset), "rebuilt": True}

@@ -394,7 +394,9 @@ def check_times(
                 if not is_told or not index.knows(begin):
                     unknown[recording_id] += 1
                 elif not low <= index.time_at(begin) <= high:
-                    raise StreamCheckError(f"{whose}: its time is said to be {index.time_at(begin)}")
+                    raise StreamCheckError(
+                        f"{whose}: its time is said to be {index.time_at(begin)}"
+                    )
                 if is_told and recorded < MAX_I64 and index.end_position_at(high) <= begin:
                     raise StreamCheckError(f"{whose}: {index} has it at {high} or later")
     return unknown

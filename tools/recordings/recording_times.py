@@ -53,8 +53,9 @@ def times(
 
     source is clock (the archive's), channel (times in messages) or descriptor: without an index
     only the start and the stop are known. --rebuild keeps the times that there are; without any it
-    takes those that the channel put into the messages, or the descriptor's. What is wrong with an
-    index is said on standard error, and the exit code is 1.
+    takes those that the channel put into the messages, or the descriptor's as bounds, by which
+    nothing is deleted. What is wrong with an index is said on standard error, and the exit code is
+    1.
     """
     from aerolog.tools.command_line.exit_codes import EXIT_FAILED
     from aerolog.tools.terminal import console

@@ -207,9 +207,7 @@ def test_a_rejected_image_ends_after_the_answer(server: Server, asker: Asker) ->
                 answer = asker.ask(c.RejectImage, number, publication.position, "no")
                 assert isinstance(answer, REMOVED)
                 asker.raw.until(
-                    lambda m, n=number: (
-                        isinstance(m, r.UnavailableImage) and m.correlation_id == n
-                    )
+                    lambda m, n=number: isinstance(m, r.UnavailableImage) and m.correlation_id == n
                 )
     asker.ask(c.RemoveSubscription, added.correlation_id)
 
