@@ -19,8 +19,8 @@ from aerolog.archive.time_index.layout import (
     index_path,
     times_dir,
 )
-from aerolog.archive.time_index.search import TimeCursor
 from aerolog.archive.time_index.notes import TIME_OF_CLOCK, TimeNotes, let_go_of_blocks
+from aerolog.archive.time_index.search import TimeCursor
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.time_units import NS_PER_MS
 

@@ -100,6 +100,7 @@ class Stage(ABC):
 
     def let_time_pass(self) -> None:
         """Let what follows be so much later that its times differ from those before it."""
+        self.turn()
 
     # -- streams ---------------------------------------------------------------------------------
 
