@@ -42,17 +42,20 @@ def content_of(folder: Path) -> Content:
     """Read all that a folder holds."""
     found = Content()
     ranges = {}
-    for recording_id, start, stop, term_length, stream_id in _entries(folder):
+    for state, recording_id, start, stop, term_length, stream_id in _entries(folder):
         ranges[recording_id] = start, stop, term_length, stream_id
-        found.recordings[recording_id] = {}
+        if state == VALID:
+            found.recordings[recording_id] = {}
     for path in sorted(folder.iterdir()):
         name = path.name.split(".")[0]
         recording_id, _, base = name.partition("-")
         if not recording_id.isdigit() or not base.isdigit() or ".rec" not in path.name:
             continue
         start, stop, term_length, stream_id = ranges.get(int(recording_id), (0, -1, 65536, None))
-        for position, payload in _messages(path, int(base), term_length, stream_id):
+        first = max(start - int(base), 0)
+        for position, payload in _messages(path, int(base), term_length, stream_id, first):
             is_in = path.name.endswith(".rec") and start <= position < stop
+            is_in = is_in and int(recording_id) in found.recordings
             where = found.recordings if is_in else found.kept
             where.setdefault(int(recording_id), {})[position] = payload
     return found
@@ -88,8 +91,8 @@ def missing(
     return gone
 
 
-def _entries(folder: Path) -> list[tuple[int, int, int, int, int]]:
-    """Id, start, stop, term length and stream of each VALID recording with an end."""
+def _entries(folder: Path) -> list[tuple[int, int, int, int, int, int]]:
+    """State, id, start, stop, term length and stream of each recording with an end."""
     data = (folder / "archive.catalog").read_bytes()
     (alignment,) = struct.unpack_from("<i", data, _ALIGNMENT_AT)
     found, at = [], _CATALOG_HEADER
@@ -101,19 +104,20 @@ def _entries(folder: Path) -> list[tuple[int, int, int, int, int]]:
         body = at + _ENTRY_HEADER
         recording_id, _, _, start, stop = struct.unpack_from("<5q", data, body + 16)
         _, _, term_length, _, _, stream_id = struct.unpack_from("<6i", data, body + 56)
-        if state == VALID:
-            found.append((recording_id, start, stop, term_length, stream_id))
+        found.append((state, recording_id, start, stop, term_length, stream_id))
         at += -(-(_ENTRY_HEADER + length) // alignment) * alignment
     return found
 
 
 def _messages(
-    path: Path, base: int, term_length: int, stream_id: int | None
+    path: Path, base: int, term_length: int, stream_id: int | None, first: int
 ) -> Iterable[tuple[int, bytes]]:
-    """Position and payload of each unfragmented message; behind damage with the next term."""
+    """Position and payload of each whole message; behind damage with the next term."""
     data = path.read_bytes()
     for term in range(0, len(data), term_length):
-        at = term
+        at = max(term, first)
+        parts: list[bytes] = []
+        begin = at
         end = min(term + term_length, len(data))
         while at + _FRAME.size <= end:
             length, version, flags, kind, offset, _, stream, _, _ = _FRAME.unpack_from(data, at)
@@ -127,6 +131,11 @@ def _messages(
                 or (stream_id is not None and stream != stream_id)
             ):
                 break
-            if kind == 1 and flags & 0xC0 == 0xC0:
-                yield base + at, data[at + _FRAME.size : at + length]
+            if kind == 1 and flags & 0x80:
+                parts, begin = [], at
+            if kind == 1 and (parts or flags & 0x80):
+                parts.append(data[at + _FRAME.size : at + length])
+                if flags & 0x40:
+                    yield base + begin, b"".join(parts)
+                    parts = []
             at += aligned
