@@ -369,6 +369,31 @@ def test_rebuilding_keeps_the_times_that_an_index_has(folder) -> None:
 
 
 @pytest.mark.parametrize("do", ["read", "rebuild"])
+def test_the_stop_time_bounds_no_segments_that_came_from_another_recording(tmp_path, do) -> None:
+    """They are younger than the recording that they came to, and the end of the index is lost."""
+    builder = RecordingBuilder()
+    for _ in range(700):
+        builder.add(bytes(96))
+    builder.write(tmp_path)
+    descriptor = builder.descriptor()
+    header = IndexHeader.of(descriptor, joined=True)
+    assert IndexHeader.decode(header.encode_block()) == header
+    assert header.encode()[84:88] == b"\1\0\0\0"
+    rows = [(T0 + (HOUR if n >= 300 else 0) + n * MS, n * FRAME) for n in range(701)]
+    columns = (array("q", column) for column in zip(*rows, strict=True))
+    path = Path(write_index(tmp_path, header, *columns, FILES))
+    os.truncate(path, 2 * BLOCK_LENGTH)
+    with ArchiveFolder(tmp_path) as opened:
+        if do == "rebuild":
+            rebuild_index(opened.recording(0))
+        with TimeIndex.open(opened, 0) as index:
+            assert index.is_joined
+            assert index.position_at(T0 + HOUR // 2) < 300 * FRAME
+            assert index.end_position_at(T0 + HOUR // 2) == index.end_position
+            assert not index.knows(400 * FRAME)
+
+
+@pytest.mark.parametrize("do", ["read", "rebuild"])
 def test_times_that_went_back_in_a_lost_block_stay_unknown(folder, do) -> None:
     """As where older segments had come behind newer ones."""
     rows = [(T0 + n * MS - (HOUR if n >= 300 else 0), n * FRAME) for n in range(700)]
