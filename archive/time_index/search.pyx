@@ -145,7 +145,7 @@ cdef class TimeCursor:
 
     cdef void _seek(self, int64_t position) noexcept nogil:
         """Find the entries around a position; where times are not known, take the nearest one."""
-        self._is_vague = False
+        self._is_vague = self._is_repeat = False
         self._seek_entries(position)
         self._is_unknown = self._low_time == INT64_MIN
         if self._is_unknown:
@@ -188,7 +188,8 @@ cdef class TimeCursor:
                     high = middle
             self._low_time = self._block.words[2 * low]
             self._low_position = self._block.words[2 * low + 1]
-            self._is_vague = self._is_repeated(number, low)
+            # What is repeated may be the end of what was recorded before, and no frame's time.
+            self._is_repeat = self._is_vague = self._is_repeated(number, low)
             if low + 1 < self._count:
                 self._high_time = self._block.words[2 * low + 2]
                 self._high_position = self._block.words[2 * low + 3]
@@ -225,7 +226,9 @@ cdef class TimeCursor:
 
     cdef bint _knows(self, int64_t position) noexcept nogil:
         """Whether the time of the position that was asked for last is known."""
-        return not self._is_unknown and (not self._is_vague or position == self._low_position)
+        if self._is_unknown or self._is_repeat:
+            return False
+        return not self._is_vague or position == self._low_position
 
     cdef int64_t time_at(self, int64_t position) noexcept nogil:
         cdef uint64_t span, part
