@@ -16,7 +16,12 @@ from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.time_index import TimeIndex, epoch_ns, index_path
 from aerolog.archive.time_index.blocks import encode_blocks
-from aerolog.archive.time_index.index_file import forget_before, remove_orphans, write_index
+from aerolog.archive.time_index.index_file import (
+    forget_before,
+    remove_orphans,
+    seal_index,
+    write_index,
+)
 from aerolog.archive.time_index.layout import (
     BLOCK_LENGTH,
     ENTRIES_PER_BLOCK,
@@ -365,6 +370,21 @@ def test_rebuilding_keeps_the_times_that_an_index_has(folder) -> None:
             assert index.position_at(T0 + 300 * MS) == 251 * FRAME
             known = [index.knows(n * FRAME) for n in (250, 252, 503, 504, 698, 699)]
             assert known == [True, False, False, True, True, False]
+
+
+def test_an_extension_that_was_killed_at_once_has_only_bounds(tmp_path) -> None:
+    """The last entry is the end of what was recorded before, not the time of the frame there."""
+    builder = RecordingBuilder()
+    for _ in range(200):
+        builder.add(bytes(96))
+    builder.write(tmp_path)
+    write_time_index(tmp_path, 0, [(T0, 0), (T0 + MS, 100 * FRAME)])
+    seal_index(str(tmp_path), builder.descriptor(), FILES)
+    with TimeIndex.open(tmp_path, 0) as index:
+        assert [index.knows(n * FRAME) for n in (99, 100, 150)] == [True, False, False]
+        assert index.position_at(T0 + 2 * MS) == 100 * FRAME
+        assert index.position_at(T0 + HOUR) == index.end_position
+        assert index.problems == ()
 
 
 @pytest.mark.parametrize("do", ["read", "rebuild"])
