@@ -11,19 +11,17 @@ from __future__ import annotations
 import re
 import struct
 from contextlib import contextmanager
-from itertools import count, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from golden_data import GOLDEN_ARCHIVE, control_messages, layouts_of_the_reference
-from layout_values import values_of
+from reference_encoders import one_of_each
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.protocol.mark_header import MarkFileHeader as ArchiveMark
-from aerolog.cluster import protocol as cp
 from aerolog.cluster.files import layout as cluster_layout
-from aerolog.cluster.protocol.node_state_messages import NODE_STATE_SCHEMA
 from aerolog.transport.logbuffer import metadata
 from aerolog.transport.memory import cnc_header
 
@@ -35,23 +33,14 @@ if TYPE_CHECKING:
 
 SPEC = Path(__file__).resolve().parents[2] / "docs" / "spec"
 REFERENCE = layouts_of_the_reference()
-FIRST_VALUE = 2  # of the values with which the messages were encoded
 
 
 def cluster_messages() -> dict[str, tuple[Message, bytes]]:
     """Messages of the cluster by name, and what the reference's encoders made of their values."""
-    number = count(FIRST_VALUE)
-    kinds = [("", kind) for _, kind in sorted(cp.MESSAGES.items())]
-    kinds += [("node.", kind) for kind in NODE_STATE_SCHEMA.messages.values()]
-    kinds.append(("mark.", cp.MarkFileHeader))
-    found = {}
-    for prefix, kind in kinds:
-        values = values_of(kind.LAYOUT, 1, number)
-        if "reserved" in values:
-            values["reserved"] = 0
-        name = f"{prefix}{kind.LAYOUT.name}"
-        found[name] = kind(**values), bytes.fromhex(REFERENCE["messages"][name])
-    return found
+    return {
+        name: (message, bytes.fromhex(REFERENCE["messages"][name]))
+        for name, message in one_of_each().items()
+    }
 
 
 def snake(name: str) -> str:

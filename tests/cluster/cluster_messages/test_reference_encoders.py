@@ -3,53 +3,15 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING
 
-import peer
 import pytest
 from layout_values import values_of
+from reference_encoders import as_reference_encodes
 
 from aerolog.cluster import protocol as cp
 from aerolog.cluster.protocol.node_state_messages import NODE_STATE_SCHEMA
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from aerolog.transport.protocol.sbe import Layout
-
 pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference")]
-
-
-def camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
-
-
-def as_reference_encodes(names: list[str], messages: list[cp.Message]) -> list[bytes]:
-    lines = [
-        " ".join([name, *words_of(message.LAYOUT, message)])
-        for name, message in zip(names, messages, strict=True)
-    ]
-    encoded = peer.java_tool("ClusterMessages", stdin="\n".join(lines) + "\n").split()
-    return [bytes.fromhex(line) for line in encoded]
-
-
-def words_of(layout: Layout, record: object) -> Iterator[str]:
-    """The fields of a message by name, as the Java program takes them."""
-    for field in layout.fixed:
-        if field.name == "reserved":
-            continue
-        yield f"f {camel(field.name)} {int(getattr(record, field.name))}"
-    for group in layout.groups:
-        entries = getattr(record, group.name)
-        yield f"g {camel(group.name)} {len(entries)}"
-        for entry in entries:
-            yield "n"
-            yield from words_of(group.entry.LAYOUT, entry)
-        yield "m"
-    for var in layout.var:
-        value = getattr(record, var.name)
-        yield f"v {camel(var.name)} {(value.encode() if var.is_text else value).hex()}"
 
 
 @pytest.mark.parametrize("entries", [0, 1, 3])
