@@ -248,6 +248,14 @@ class RegistrationError(AerologError):
         self.code_value = code_value
         self.message = message
 
+    @property
+    def reference_message(self) -> str:
+        """The text of the reference's exception: with the category and all that the driver said."""
+        passes = self.code is ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE
+        category = ErrorCategory.WARN if passes else ErrorCategory.ERROR
+        text = f"{category.name} - {self.message}, errorCodeValue={self.code_value}"
+        return without_secrets(text)
+
 
 class ChannelEndpointError(AerologError):
     """A socket of a channel failed after it had been set up."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.format.checksum import Checksum
     from aerolog.archive.service.event_log import NoArchiveEvents
-    from aerolog.archive.service.reporter import Reporter
+    from aerolog.archive.service.reporter import OnError, Reporter
     from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.publication import ExclusivePublication
@@ -68,7 +68,8 @@ class Archive(Component):
         authorisation: decides which requests they may send; by default as configured.
         driver_invoker: runs a duty cycle of a driver that has no thread of its own.
         driver_bell: called after each command to a driver in this process, to wake it.
-        count_error: called for each error, in place of the archive's own error counter.
+        on_error: takes each error, and what makes two of them one, in place of the archive's own
+            error counter; the error log of the mark file has them all the same.
         on_fatal: called on the conductor's thread when the driver is lost.
         random_source: source of session ids and replay tokens.
         **options: settings by keyword, which override all others: a property's name in snake case
@@ -94,7 +95,7 @@ class Archive(Component):
         authorisation: AuthorisationService | None = None,
         driver_invoker: Callable[[], object] | None = None,
         driver_bell: Callable[[], object] | None = None,
-        count_error: Callable[[], object] | None = None,
+        on_error: OnError | None = None,
         on_fatal: Callable[[BaseException], None] | None = None,
         random_source: random.Random | None = None,
         **options: object,
@@ -137,7 +138,7 @@ class Archive(Component):
             self._start(
                 authenticator,
                 authorisation or authorisation_of(config),
-                count_error,
+                on_error,
             )
         except BaseException:
             self._close_parts()
@@ -212,10 +213,12 @@ class Archive(Component):
         self,
         authenticator: Authenticator,
         authorisation: AuthorisationService,
-        count_error: Callable[[], object] | None,
+        on_error: OnError | None,
     ) -> None:
         config = self.config
         reporter = self._report_in(self._mark_file, self._event_log)
+        if on_error is not None:
+            reporter.pass_on(on_error)
         # This comes before the client exists, because recovery does not run the client and may
         # take longer than the timeouts of driver and client.
         catalog, recovered = self._open_catalog(reporter)
@@ -226,12 +229,10 @@ class Archive(Component):
             driver_invoker=self._driver_invoker,
             driver_bell=self._driver_bell,
         )
-        counters = ArchiveCounters(aeron, config, self.archive_id, own_errors=count_error is None)
+        counters = ArchiveCounters(aeron, config, self.archive_id, own_errors=on_error is None)
         self._counters = counters
         if counters.errors is not None:
             reporter.count_in(counters.errors)
-        elif count_error is not None:
-            reporter.count_with(count_error)
         doorbell = Doorbell()
         context = ArchiveContext(
             archive_id=self.archive_id,

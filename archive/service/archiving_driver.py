@@ -8,7 +8,6 @@ from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.service.archive import Archive
 from aerolog.archive.service.properties import REPLAY_LINGER, archive_folders
 from aerolog.transport.config.sources import Properties
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.media_driver import MediaDriver
 from aerolog.transport.driver.properties import PUBLICATION_LINGER_TIMEOUT, THREADING_MODE
 from aerolog.transport.resource import Resource
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 class ArchivingMediaDriver(Resource):
     """A driver and an archive that uses it; the driver starts first and the archive closes first.
 
-    The archive counts its errors in the driver's error counter. When the driver has no thread of
-    its own, the archive may not have one either, and ``do_work`` runs both.
+    The driver counts and logs the archive's errors with its own, as the reference's does. When the
+    driver has no thread of its own, the archive may not have one either, and ``do_work`` runs both.
 
     Args:
         aeron_dir: the driver's directory; by default as configured.
@@ -78,7 +77,6 @@ class ArchivingMediaDriver(Resource):
         if REPLAY_LINGER.name not in layers and not _gives_linger(options):
             options["replay_linger_timeout_ns"] = driver.settings[PUBLICATION_LINGER_TIMEOUT]
         try:
-            counters = driver.context.counters
             self.archive = Archive(
                 archive_dir,
                 driver.aeron_dir,
@@ -87,7 +85,7 @@ class ArchivingMediaDriver(Resource):
                 file_system=file_system,
                 driver_invoker=driver.do_work if _is_invoked(driver) else None,
                 driver_bell=driver.wake,
-                count_error=lambda: counters.get_and_add(SystemCounter.ERRORS, 1),
+                on_error=driver.context.errors.take,
                 on_fatal=on_fatal,
                 **options,  # type: ignore[arg-type]  # settings by keyword
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,14 @@ from aerolog.transport.errors import AerologError, ErrorCategory, ResourceClosed
 from aerolog.transport.text_output import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Hashable
 
     from aerolog.archive.service.event_log import NoArchiveEvents
     from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.memory.error_log import DistinctErrorLog
 
+#: Takes an error, and what makes two of them one in a log.
+OnError = Callable[[BaseException, "Hashable | None"], object]
 _LOG = logger("aerolog.archive")
 
 
@@ -40,28 +43,31 @@ class Reporter:
     def __init__(self, error_log: DistinctErrorLog, events: NoArchiveEvents = NO_EVENTS) -> None:
         self.events = events
         self._error_log = error_log
-        self._increment: Callable[[], object] | None = None
+        self._take: OnError | None = None
         self._uncounted = 0
         self._is_full = False
         self._lock = threading.Lock()
 
-    def count_with(self, increment: Callable[[], object]) -> None:
-        """Count errors from now on with ``increment``, and the earlier ones at once."""
-        with self._lock:
-            self._increment = increment
-            for _ in range(self._uncounted):
-                increment()
-            self._uncounted = 0
+    def pass_on(self, take: OnError) -> None:
+        """Give each error to who counts and logs it besides, from the first one on."""
+        self._take = take
 
     def count_in(self, errors: Counter) -> None:
-        """Count errors in a counter, for as long as there is one: a lost driver takes it along."""
+        """Count errors in a counter, for as long as there is one: a lost driver takes it along.
 
-        def increment() -> None:
+        Errors before this call are counted at once.
+        """
+
+        def increment(_error: BaseException, _identity: Hashable | None) -> None:
             if not errors.closed:
                 with suppress(ResourceClosedError):
                     errors.add(1)
 
-        self.count_with(increment)
+        with self._lock:
+            self._take = increment
+            if self._uncounted and not errors.closed:
+                errors.add(self._uncounted)
+            self._uncounted = 0
 
     def error(self, error: BaseException, identity: Hashable | None = None) -> None:
         """Log an error, count it and report it to the operator.
@@ -74,10 +80,10 @@ class Reporter:
             if not self._error_log.record_exception(error, identity) and not self._is_full:
                 self._is_full = True
                 _LOG.warning("the error log of the mark file is full; first left out: %s", error)
-            if self._increment is None:
+            if self._take is None:
                 self._uncounted += 1
             else:
-                self._increment()
+                self._take(error, identity)
         _LOG.debug("error", exc_info=error)
 
     def event(self, text: str, identity: Hashable | None = None) -> None:

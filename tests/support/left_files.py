@@ -38,13 +38,17 @@ class Mask(NamedTuple):
 
 
 TEXT_MASKS: Final = (
-    Mask(r"(?<=localhost:)\d+|(?<=127\.0\.0\.1:)\d+", "PORT", "a port that was free"),
+    Mask(
+        r"(?<=localhost:)\d+|(?<=127\.0\.0\.1:)\d+|(?<=0\.0\.0\.0:)\d+",
+        "PORT",
+        "a port that was free",
+    ),
     Mask(r"(?<=session-id=)-?\d+|(?<=sessionId=)-?\d+", "SESSION", "the driver draws it"),
     Mask(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.:+-]*Z?", "DATE", "a time of the run"),
     Mask(r"\b\d\d:\d\d:\d\d\b", "TIME", "a time of the run"),
     Mask(r"(?<=\bversion=)[\d.]+", "VERSION", "each product has a version of its own"),
-    Mask(r"(?<=commit=)[\w-]+", "COMMIT", "each product has a commit of its own"),
-    Mask(r"(?<=ERROR - )java\.lang\.\w+: ", "", "texts of ours leave Java's classes out"),
+    Mask(r"(?<=commit=)[\w.-]+", "COMMIT", "each product has a commit of its own"),
+    Mask(r" \(at [\w./$]+\(Native Method\)\)", "", "where in its runtime a socket failed"),
     Mask(r"/dev/shm/[\w-]+", "DIRECTORY", "a node has a directory of its own"),
 )
 

@@ -34,6 +34,16 @@ class ErrorRecorder:
         if not self._log.record(text, exception_identity(error)):
             _say(text)
 
+    def take(self, error: BaseException, identity: Hashable | None = None) -> None:
+        """Count and record an error of an archive in this process, which logs it as well.
+
+        Args:
+            error: what happened, worded as the archive words it.
+            identity: what makes two of them one in the log, in place of their texts.
+        """
+        self._count()
+        self._log.record_exception(error, identity)
+
     def record_event(self, text: str, identity: Hashable) -> None:
         """Count and record an event that is not an exception.
 

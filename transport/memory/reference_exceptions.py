@@ -16,6 +16,7 @@ from aerolog.transport.errors import (
     ChannelUriError,
     ControlProtocolError,
     ErrorCode,
+    RegistrationError,
 )
 
 _ERRORS: Final = "aerolog.transport.errors."
@@ -28,6 +29,9 @@ REFERENCE_CLASSES: Final = {
     f"{_ERRORS}ActiveDriverError": "io.aeron.driver.exceptions.ActiveDriverException",
     f"{_ERRORS}ChannelUriError": "io.aeron.driver.exceptions.InvalidChannelException",
     f"{_ERRORS}ControlProtocolError": f"{_AERON}ControlProtocolException",
+    "aerolog.transport.driver.conductor.command_error.ManualControlError": (
+        f"{_AERON}ControlProtocolException"
+    ),
     f"{_ERRORS}RegistrationError": f"{_AERON}RegistrationException",
     f"{_ERRORS}StorageSpaceError": f"{_AERON}StorageSpaceException",
     f"{_ERRORS}AeronTimeoutError": f"{_AERON}TimeoutException",
@@ -60,10 +64,10 @@ def qualified_name(error: BaseException) -> str:
 
 def reference_class(error: BaseException) -> str:
     """Return the reference's class for an exception, or its own class where there is none."""
-    if isinstance(error, ControlProtocolError) and error.code == ErrorCode.INVALID_CHANNEL:
-        return REFERENCE_CLASSES[f"{_ERRORS}ChannelUriError"]
     for kind in type(error).__mro__:
         found = REFERENCE_CLASSES.get(f"{kind.__module__}.{kind.__qualname__}")
+        if kind is ControlProtocolError and error.code == ErrorCode.INVALID_CHANNEL:  # type: ignore[attr-defined]
+            return REFERENCE_CLASSES[f"{_ERRORS}ChannelUriError"]
         if found is not None:
             return found
     return qualified_name(error)
@@ -78,6 +82,8 @@ def exception_line(error: BaseException, *, is_driver: bool = False) -> str:
         error: the exception.
         is_driver: whether a driver logs it, which wraps what is wrong with a channel.
     """
+    if isinstance(error, RegistrationError):
+        return f"{reference_class(error)}: {error.reference_message}"
     text = error.message if isinstance(error, ArchiveError) else str(error)
     named = _REFERENCE_TEXT.match(text)
     if named is not None:  # the text of an answer to a client, which names the class itself

@@ -19,7 +19,7 @@ def exception_text(error: BaseException) -> str:
     with the category and ends with the driver's code (spec archive-protocol 9.1, 11.4).
     """
     if isinstance(error, RegistrationError):
-        return f"ERROR - {error.message}, errorCodeValue={error.code_value}"
+        return error.reference_message
     reference = getattr(error, "reference_message", None)
     if isinstance(error, ChannelUriError) and reference:
         return str(reference)

@@ -6,6 +6,7 @@ from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver.channels.destination_params import (
     check_receive_destination,
     check_send_destination,
+    send_destination_endpoint,
 )
 from aerolog.transport.driver.channels.endpoint_match import (
     ExistingEndpoint,
@@ -180,6 +181,7 @@ def test_destinations_have_no_options_of_streams_or_sockets(check, key):
 def test_a_send_destination_that_cannot_be_is_refused(uri, reason):
     with pytest.raises((ControlProtocolError, ChannelUriError), match=reason) as refused:
         check_send_destination(ChannelUri.parse(uri))
+        send_destination_endpoint(ChannelUri.parse(uri))
 
     assert answer_to(refused.value)[0].name == "INVALID_CHANNEL"
 
@@ -187,7 +189,8 @@ def test_a_send_destination_that_cannot_be_is_refused(uri, reason):
 def test_a_send_destination_may_have_a_host_that_is_unknown():
     uri = ChannelUri.parse("aeron:udp?endpoint=nowhere:1|term-length=64k|alias=x")
 
-    assert check_send_destination(uri) == "nowhere:1"
+    check_send_destination(uri)
+    assert send_destination_endpoint(uri) == "nowhere:1"
 
 
 @pytest.mark.parametrize(

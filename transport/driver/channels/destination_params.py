@@ -22,8 +22,8 @@ _FORBIDDEN_KEYS: Final = (
 _ANY_PORT: Final = ":0"
 
 
-def check_send_destination(uri: ChannelUri, original: str = "") -> str:
-    """Check the channel of a destination of a publication.
+def check_send_destination(uri: ChannelUri, original: str = "") -> None:
+    """Check what no destination of any publication may have.
 
     An unknown host is accepted, because the driver resolves it again later.
 
@@ -31,22 +31,16 @@ def check_send_destination(uri: ChannelUri, original: str = "") -> str:
         uri: the parsed channel of the destination.
         original: the channel as the client wrote it.
 
-    Returns:
-        The endpoint parameter of the channel.
-
     Raises:
         ControlProtocolError: with the reference's text.
-        ChannelUriError: the media is not UDP, or the endpoint is missing.
     """
     original = original or str(uri)
     if uri.is_spy:
         raise invalid_channel(f"Aeron spies are invalid as send destinations: channel={original}")
     if uri.is_udp:
         _check_keys(uri, original)
-    endpoint = send_destination_endpoint(uri)
-    if endpoint.endswith(_ANY_PORT):
+    if (uri.get(keys.ENDPOINT) or "").endswith(_ANY_PORT):
         raise invalid_channel(f"endpoint has port=0 for send destination: channel={original}")
-    return endpoint
 
 
 def send_destination_endpoint(uri: ChannelUri) -> str:

@@ -31,6 +31,16 @@ class CommandError(ControlProtocolError):
         self.quiet = quiet
 
 
+class ManualControlError(ControlProtocolError):
+    """A destination was asked for on a channel that takes none.
+
+    Of what is wrong with channels only this has another class in the reference's error log.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.INVALID_CHANNEL, "channel does not allow manual control")
+
+
 def invalid_channel(message: str) -> ControlProtocolError:
     """Return the error for a channel parameter that the driver itself refuses."""
     return ControlProtocolError(ErrorCode.INVALID_CHANNEL, message)

@@ -120,23 +120,26 @@ class NetworkConductor:
         return self.subscriptions.remove(registration_id) or is_spy
 
     def add_receive_destination(self, command: AddReceiveDestination) -> None:
-        """Add a channel to a multi-destination subscription."""
-        link = self.subscriptions.multi_destination(command.registration_id)
+        """Add a channel to a multi-destination subscription.
+
+        A channel that is resolved is so before the subscription is looked up, as in the
+        reference, so that of two faults the channel's is answered.
+        """
         if command.channel.startswith(IPC_CHANNEL):
+            link = self.subscriptions.multi_destination(command.registration_id)
             self._conductor.ipc.add_destination(command, link.client, link.stream_id)
         elif command.channel.startswith(SPY_PREFIX):
-            self._with_channel(
-                command,
-                lambda channel: self.spies.add_destination(
-                    command, channel, link.client, link.stream_id
-                ),
-            )
+            self._with_channel(command, lambda channel: self._add_spy_destination(command, channel))
         else:
             self._with_channel(
                 command,
                 lambda channel: self.subscriptions.add_destination(command, channel),
                 is_destination=True,
             )
+
+    def _add_spy_destination(self, command: AddReceiveDestination, channel: UdpChannel) -> None:
+        link = self.subscriptions.multi_destination(command.registration_id)
+        self.spies.add_destination(command, channel, link.client, link.stream_id)
 
     def remove_receive_destination(self, command: RemoveReceiveDestination) -> None:
         """Remove a channel from a multi-destination subscription."""

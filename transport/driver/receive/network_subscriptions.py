@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerolog.transport.driver.channels.destination_params import check_receive_destination
 from aerolog.transport.driver.channels.endpoint_match import (
     check_receive_timestamps,
     check_subscription,
 )
 from aerolog.transport.driver.channels.network_params import network_subscription_params
+from aerolog.transport.driver.conductor.command_error import ManualControlError
 from aerolog.transport.driver.conductor.subscription_links import (
     allocate_position,
     drop_position,
@@ -137,9 +139,7 @@ class NetworkSubscriptions:
             if link.registration_id == registration_id:
                 if link.is_multi_destination:
                     return
-                raise ControlProtocolError(
-                    ErrorCode.INVALID_CHANNEL, "channel does not allow manual control"
-                )
+                raise ManualControlError
         raise ControlProtocolError(
             ErrorCode.UNKNOWN_SUBSCRIPTION, f"unknown subscription: {registration_id}"
         )
@@ -151,6 +151,7 @@ class NetworkSubscriptions:
             ControlProtocolError: no destination may have such a channel, the subscription does not
                 exist any more, or a socket does not open.
         """
+        check_receive_destination(channel.uri, channel.original)
         link = self.multi_destination(command.registration_id)
         self._destinations.add(link.endpoint, link.registration_id, channel)
         self._context.tell(OperationSuccess(command.correlation_id))

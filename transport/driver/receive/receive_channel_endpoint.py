@@ -260,10 +260,9 @@ class ReceiveChannelEndpoints:
                 return
 
     def close(self) -> None:
-        """Close all sockets, once the receiver has ended."""
+        """Close all sockets, once the receiver has ended, and free their counters."""
         for known in self._by_endpoint.values():
-            for bound in known.transports:
-                self.sockets.close_socket(bound)
+            self._end(known)
         self._by_endpoint.clear()
         self._open.clear()
 

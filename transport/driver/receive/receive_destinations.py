@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.transport.driver.channels.destination_params import check_receive_destination
 from aerolog.transport.network.udp_channel import NO_OFFSET
 
 if TYPE_CHECKING:
@@ -38,12 +37,10 @@ class ReceiveDestinations:
             channel: the channel of the destination.
 
         Raises:
-            ControlProtocolError: no destination may have such a channel, or the socket does not
-                open.
+            ControlProtocolError: the socket does not open.
             ConfigurationError: the endpoint has the maximum number of destinations already.
             CountersFullError: no counter is free.
         """
-        check_receive_destination(channel.uri, channel.original)
         index = known.endpoint.free_index()
         prepared = self._sockets.prepare(known.status_id, registration_id)
         try:

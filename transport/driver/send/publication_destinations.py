@@ -11,7 +11,7 @@ from aerolog.transport.driver.channels.destination_params import (
     check_send_destination,
     send_destination_endpoint,
 )
-from aerolog.transport.driver.conductor.command_error import invalid_channel
+from aerolog.transport.driver.conductor.command_error import ManualControlError
 from aerolog.transport.driver.names.driver_names import names_a_host
 from aerolog.transport.driver.receive.receive_sockets import as_pair
 from aerolog.transport.driver.send.send_channel_endpoint import SendDestination
@@ -55,8 +55,10 @@ class PublicationDestinations:
                 destination may have such a channel.
             ChannelUriError: the channel does not parse.
         """
+        uri = ChannelUri.parse(command.channel)
+        check_send_destination(uri, command.channel)
         endpoint = self._endpoint(command.registration_id)
-        text = check_send_destination(ChannelUri.parse(command.channel), command.channel)
+        text = send_destination_endpoint(uri)
 
         def add(address: SocketAddress | None) -> None:
             if not endpoint.is_closing:
@@ -77,8 +79,9 @@ class PublicationDestinations:
             ControlProtocolError: the publication does not exist or takes no destinations.
             ChannelUriError: the channel does not parse.
         """
+        uri = ChannelUri.parse(command.channel)
         endpoint = self._endpoint(command.registration_id)
-        text = send_destination_endpoint(ChannelUri.parse(command.channel))
+        text = send_destination_endpoint(uri)
 
         def remove(address: SocketAddress | None) -> None:
             for registration_id, known in endpoint.destinations.items():
@@ -108,7 +111,7 @@ class PublicationDestinations:
                 ErrorCode.UNKNOWN_PUBLICATION, f"unknown publication: {registration_id}"
             )
         if not publication.endpoint.takes_destinations:
-            raise invalid_channel("channel does not allow manual control")
+            raise ManualControlError
         return publication.endpoint
 
     def _remove(self, endpoint: SendChannelEndpoint, registration_id: int) -> None:

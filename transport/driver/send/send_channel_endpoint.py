@@ -196,9 +196,11 @@ class SendChannelEndpoints:
         self._ports.release(known.bound)
 
     def close(self) -> None:
-        """Close all sockets, once the sender has ended."""
+        """Close all sockets, once the sender has ended, and free their counters."""
         for known in self._by_endpoint.values():
             known.endpoint.port.close()
+            if not known.is_closing:
+                self._context.free_counters(known.counter_ids)
         self._by_endpoint.clear()
         self._open.clear()
         self._by_tag.clear()
