@@ -96,6 +96,7 @@ def test_destinations_of_every_kind_on_channels_of_every_kind(tools: DriverTools
         assert_tools_say_the_same(pair, tools)
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", seeds(3, 40))
 def test_random_steps(tools: DriverTools, seed: int) -> None:
     with DriverPair() as pair:
