@@ -1,7 +1,8 @@
 """What a driver has in its directory, live or stopped, as lines of text fit to be compared.
 
-As in `left_files`, nothing here uses the product's tables of layouts: offsets are those of spec
-cnc-and-commands 2, 5, 6 and 7 and of spec log-buffers 2.
+As in `left_files`, nothing here uses the product's tables of layouts. Offsets are those of
+spec cnc-and-commands 2, spec cnc-and-commands 5, spec cnc-and-commands 6,
+spec cnc-and-commands 7 and spec log-buffers 2.
 """
 
 from __future__ import annotations
