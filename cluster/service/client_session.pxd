@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from aerolog.cluster.service.event_agent cimport EventAgent
+from aerolog.cluster.service.event_agent cimport EventAgent, waits_t
 from aerolog.transport.client.publication cimport Publication
 
 cdef enum:
@@ -22,16 +22,17 @@ cdef class ClientSession:
     cdef readonly int64_t missed
     cdef readonly bint is_missing
     cdef int64_t _wait_began_ns   # of the wait under way, 0 without one
-    cdef int64_t _waited_ns       # in the second that began at
-    cdef int64_t _second_ns
+    cdef int64_t _longest_ns      # of the wait under way
+    cdef waits_t _waits_before
     # Offer a message. A position; 1 where nothing is sent, because this member does not answer; or
     # one of the negative codes of base_appender.pxd.
     cdef int64_t offer_bytes(self, const uint8_t* data, int64_t length) noexcept nogil
     # Offer a message that comes again while this is False: there is no room for it yet. True, too,
-    # when the client misses it: it has gone, or has not made room within the agent's send timeout.
+    # when the client misses it: it has gone, or has not made room within its share of the budget.
     cdef bint send_bytes(self, const uint8_t* data, int64_t length) noexcept nogil
     # As offer_bytes with the GIL, from any buffer.
     cdef int64_t offer_buffer(self, object data) except? -100
+    # Of a call: what was given, -1 for the client's share of the service's budget.
     cdef int64_t timeout_ns(self, object timeout) except? -100
     # Offer a message until it is taken, or missed by the client.
     cdef int64_t send_buffer(self, object data, int64_t timeout_ns) except? -100

@@ -11,12 +11,15 @@ from aerolog.transport.logbuffer.appender cimport (
     NOT_CONNECTED,
     slice_t,
 )
-from aerolog.transport.time_units cimport NS_PER_S
 
 from aerolog.transport.client.added_stream import give_up
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import AerologError
 from aerolog.transport.resource import Resource
+
+
+cdef enum:
+    ITS_SHARE = -1   # the timeout of a call without one
 
 
 class UnsentClaim(Resource):
@@ -117,7 +120,7 @@ cdef class ClientSession:
     cdef bint send_bytes(self, const uint8_t* data, int64_t length) noexcept nogil:
         cdef int64_t result = self.offer_bytes(data, length)
         if result <= 0:
-            return not self._waits(result, self._agent.now_ns, self._agent.send_timeout_ns)
+            return not self._waits(result, self._agent.now_ns, ITS_SHARE)
         if self._wait_began_ns != 0:
             self._end_wait(self._agent.now_ns)
         self.is_missing = False
@@ -125,23 +128,20 @@ cdef class ClientSession:
 
     cdef bint _waits(self, int64_t result, int64_t now_ns, int64_t timeout_ns) noexcept nogil:
         """Whether to offer again what was not taken; otherwise the client misses it."""
-        cdef int64_t left_ns = timeout_ns
-        if now_ns - self._second_ns < NS_PER_S:
-            left_ns -= self._waited_ns
-        elif self._wait_began_ns == 0:
-            self._second_ns = now_ns
-            self._waited_ns = 0
         if (
             result == ADMIN_ACTION
             or result == BACK_PRESSURED
             or (result == NOT_CONNECTED and self._adding is not None)
         ) and not self.is_closing:
             if self._wait_began_ns == 0:
+                if timeout_ns == ITS_SHARE:
+                    timeout_ns = self._agent.share_ns(&self._waits_before, now_ns)
                 # A client that misses messages makes nobody wait again until it reads.
-                if result == ADMIN_ACTION or (left_ns > 0 and not self.is_missing):
+                if result == ADMIN_ACTION or (timeout_ns > 0 and not self.is_missing):
                     self._wait_began_ns = now_ns
+                    self._longest_ns = timeout_ns
                     return True
-            elif now_ns - self._wait_began_ns < left_ns:
+            elif now_ns - self._wait_began_ns < self._longest_ns:
                 return True
         self._end_wait(now_ns)
         self.is_missing = True
@@ -151,8 +151,7 @@ cdef class ClientSession:
 
     cdef void _end_wait(self, int64_t now_ns) noexcept nogil:
         if self._wait_began_ns != 0:
-            self._waited_ns += now_ns - self._wait_began_ns
-            self._agent.egress_wait_ns += now_ns - self._wait_began_ns
+            self._agent.add_wait(&self._waits_before, self._wait_began_ns, now_ns)
             self._wait_began_ns = 0
 
     cdef int64_t offer_buffer(self, object data) except? -100:
@@ -191,14 +190,15 @@ cdef class ClientSession:
     def send(self, data: object, *, timeout: float | None = None) -> int | OfferStatus:
         """Offer a message until the client's egress takes it, or the client misses it.
 
-        The call waits while the egress is full, because the client does not read as fast, and for
-        at most ``timeout`` seconds within a second for one client. A client that has not made room
-        for so long, or is not connected, misses what comes until it is connected and reads again,
+        The call waits while the egress is full, because the client does not read as fast. All
+        clients together make a service wait for ``aerolog.cluster.service.send.timeout`` within a
+        second, and a client has half of what the others have left of that. One that has not made
+        room by then, or is not connected, misses what comes until it is connected and reads again,
         so that it makes the others wait once only. `missed` counts what it has missed.
 
         Args:
             data: anything with a contiguous buffer.
-            timeout: seconds; by default what ``aerolog.cluster.service.send.timeout`` says.
+            timeout: seconds to wait at most, in place of the client's share.
 
         Returns:
             A position, or why the last try failed. Services may not let their state depend on it,
@@ -208,8 +208,7 @@ cdef class ClientSession:
         return result if result > 0 else OfferStatus(result)
 
     cdef int64_t timeout_ns(self, object timeout) except? -100:
-        """The nanoseconds of a timeout that was given, or else the agent's."""
-        return self._agent.send_timeout_ns if timeout is None else round(timeout * 1e9)
+        return ITS_SHARE if timeout is None else max(round(timeout * 1e9), 0)
 
     cdef int64_t send_buffer(self, object data, int64_t timeout_ns) except? -100:
         cdef int64_t result = self.offer_buffer(data)

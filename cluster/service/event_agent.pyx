@@ -4,10 +4,19 @@ from libc.stdint cimport uint8_t
 
 from aerolog.cluster.protocol.session_header cimport SESSION_HEADER_LENGTH, put_session_header
 from aerolog.transport.concurrent.agent cimport Agent
+from aerolog.transport.time_units cimport NS_PER_S
 
 from aerolog.cluster.errors import ClusterError
 
 SEND_TIMEOUT_NS = 100_000_000
+
+
+cdef double recent_ns(waits_t* waits, int64_t now_ns) noexcept nogil:
+    """How much of what was waited still counts."""
+    cdef double age = <double> (now_ns - waits.as_of_ns) / NS_PER_S
+    waits.ns = waits.ns * (1.0 - age) if age < 1.0 else 0.0
+    waits.as_of_ns = now_ns
+    return waits.ns
 
 
 cdef class EventAgent(Agent):
@@ -23,7 +32,7 @@ cdef class EventAgent(Agent):
         is_answering: whether messages to clients are sent: by the leader, if configured.
         in_batch: whether a batch of messages is processed.
         callback: a method of the service in which requests are refused; empty otherwise.
-        send_timeout_ns: the longest wait within a second for a client that makes no room.
+        send_timeout_ns: the longest wait within a second for all clients that make no room.
         missed: messages that clients missed, of all sessions.
         egress_wait_ns: how long the service has waited for clients, in all.
     """
@@ -32,6 +41,16 @@ cdef class EventAgent(Agent):
         self.log_position = self.leadership_term_id = -1
         self.callback = ""
         self.send_timeout_ns = SEND_TIMEOUT_NS
+
+    cdef int64_t share_ns(self, waits_t* own, int64_t now_ns) noexcept nogil:
+        cdef double left_ns = self.send_timeout_ns - recent_ns(&self._waits, now_ns)
+        return <int64_t> ((left_ns - recent_ns(own, now_ns)) / 2)
+
+    cdef void add_wait(self, waits_t* own, int64_t began_ns, int64_t now_ns) noexcept nogil:
+        cdef int64_t waited_ns = now_ns - began_ns
+        self.egress_wait_ns += waited_ns
+        self._waits.ns += waited_ns
+        own.ns += waited_ns
 
     cpdef int check_callback(self, str request) except -1:
         if self.callback:

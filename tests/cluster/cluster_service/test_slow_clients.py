@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from cluster_talk import answers, options, the_counter, wait_for
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.counter_types import SERVICE_EGRESS_WAIT, SERVICE_MISSED
 from aerolog.transport.client import Aeron
+from aerolog.transport.time_units import NS_PER_S
 
 from .conftest import container, node_of_ours
 
@@ -31,10 +33,11 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.interop, pytest.mark.error_log("")]
 
 SERVICES = (EchoService, BatchEchoService, NativeEchoService)
-#: Nanoseconds that a client may make the others wait within a second, with some for the clock.
+#: Nanoseconds that all clients may make the others wait within a second, with some for the clock.
 MOST_NS = 100_000_000
 SLACK_NS = 20_000_000
 CLIENTS = 10
+ROUND_TRIPS = 30
 # A small egress, so that it is full soon; the session stays open for the whole test.
 EGRESS = "aeron:udp?endpoint=localhost:0|term-length=64k|rcv-wnd=64k"
 SETTINGS = ("aeron.cluster.session.timeout=120s", "aeron.cluster.max.sessions=100")
@@ -138,11 +141,55 @@ def test_ten_clients_that_never_read(scene: Scene) -> None:
             missed = scene.missed.value
             scene.fill(client, lambda missed=missed: scene.missed.value > missed)
         waited, missed = scene.waited.value, scene.missed.value
-        assert 0 < waited <= CLIENTS * (MOST_NS + SLACK_NS)
+        assert waited > 0
         for client in clients:  # they do not read, so the service does not wait for them again
             scene.fill(client, lambda missed=missed: scene.missed.value > missed)
         scene.check_echo()
         assert scene.waited.value == waited
+
+
+@pytest.mark.parametrize("reads", [False, True], ids=["never", "now and then"])
+def test_ten_slow_clients_leave_time_for_one_that_reads(scene: Scene, reads: bool) -> None:
+    """Together they make it wait for as long as one may, also when they have read a little."""
+    with ExitStack() as opened:
+        clients = [opened.enter_context(unread_client(scene)) for _ in range(CLIENTS)]
+        watch = Watch(scene)
+
+        def all_miss() -> bool:
+            for client in clients:
+                for _ in range(10):
+                    client.offer(b"y" * 1_000)
+                if reads:
+                    client.poll_batch(5)
+            watch.round_trip()
+            return scene.missed.value > 10 * CLIENTS and watch.round_trips >= ROUND_TRIPS
+
+        wait_for(all_miss, "messages that the slow clients miss")
+        watch.check()
+        assert scene.waited.value > 0
+
+
+class Watch:
+    """A client that reads: how long the service has waited for others during its messages."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._began_ns = time.monotonic_ns()
+        self._waited_ns = scene.waited.value
+        self._longest_ns = 0
+        self.round_trips = 0
+
+    def round_trip(self) -> None:
+        before = self._scene.waited.value
+        self._scene.check_echo()
+        self._longest_ns = max(self._longest_ns, self._scene.waited.value - before)
+        self.round_trips += 1
+
+    def check(self) -> None:
+        took_ns = time.monotonic_ns() - self._began_ns
+        waited_ns = self._scene.waited.value - self._waited_ns
+        assert waited_ns <= MOST_NS + took_ns * MOST_NS // NS_PER_S + SLACK_NS
+        assert self._longest_ns <= MOST_NS + SLACK_NS
 
 
 def test_a_client_that_reads_again_gets_messages_again(scene: Scene) -> None:

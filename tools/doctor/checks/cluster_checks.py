@@ -173,7 +173,7 @@ MISSED = _kind(
     Severity.NOTICE,
     "clients have missed {count!n} messages of {who} ({new!n} of them while we looked)",
     "they left without closing their sessions, or do not read as fast as the service sends: it"
-    " waits for such a client for aerolog.cluster.service.send.timeout within a second, no longer",
+    " waits for all such clients together for aerolog.cluster.service.send.timeout within a second",
     "see which clients are slow or gone (aerolog stat, streams on the egress stream); have them"
     " read more often, or send them less",
 )
