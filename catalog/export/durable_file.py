@@ -38,7 +38,7 @@ class DurableFile:
         self._done = 0
         self._lengths: SimpleQueue[int | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._error: OSError | None = None
+        self._error: BaseException | None = None
 
     def grown(self, length: int) -> None:
         """Take note that the file has ``length`` bytes, which do not change any more."""
@@ -75,7 +75,7 @@ class DurableFile:
             while (length := self._lengths.get()) is not None:
                 self._check(length)
                 os.fdatasync(self._fd)
-        except OSError as error:
+        except BaseException as error:  # noqa: BLE001 - `finish` raises it
             self._error = error
 
     def _check(self, length: int) -> None:

@@ -70,14 +70,20 @@ class Pusher:
 
         data = metrics_data(self._exporter.collect(), self._began_ns, self._clock.now_epoch_ns())
         taken = self._out.export(data) is MetricExportResult.SUCCESS
-        if taken is self._failing:
-            self._failing = not taken
-            self._on_change(None if taken else f"{self._url} does not take metrics")
+        self._tell(None if taken else f"{self._url} does not take metrics")
         return taken
+
+    def _tell(self, failure: str | None) -> None:
+        if (failure is None) is self._failing:
+            self._failing = failure is not None
+            self._on_change(failure)
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            self.push()
+            try:
+                self.push()
+            except BaseException as error:  # noqa: BLE001 - the next push may go well
+                self._tell(f"{self._url}: nothing was pushed: {type(error).__name__}: {error}")
             self._stop.wait(self._interval_s)
 
     def __enter__(self) -> Self:

@@ -80,6 +80,7 @@ class ClientConductor:
         self._callback_thread = 0
         self._serving_thread = 0
         self._terminating = False
+        self._interrupt: BaseException | None = None  # in a handler, while the client ends
         self._fork_generation = liveness.current_fork_generation()
         self._client: weakref.ref[object] | None = None
         if options.on_close is not None:
@@ -318,7 +319,15 @@ class ClientConductor:
             return self.service()
 
     def run(self) -> None:
-        """Body of the client's thread: in native code until there is something to do."""
+        """Body of the client's thread."""
+        try:
+            self._turn()
+        except BaseException as error:  # noqa: BLE001 - a thread ends by SystemExit without a word
+            with self.lock:
+                self._end_by(error)
+
+    def _turn(self) -> None:
+        """Stay in native code until there is something to do."""
         idle_ns = self.options.idle_sleep_ns
         while True:
             code = self.liveness.wait(idle_ns)
@@ -403,6 +412,24 @@ class ClientConductor:
 
     # -- the end ---------------------------------------------------------------------------------
 
+    def _end_by(self, error: BaseException) -> None:
+        """End the client for what a handler raised on the client's thread to end that."""
+        try:
+            if not self.closed:
+                reason = ResourceClosedError(
+                    f"the client of {self.options.aeron_dir} has ended, since one of its handlers"
+                    f" raised {type(error).__name__}: {error}: connect a new one"
+                )
+                reason.__cause__ = error
+                try:
+                    self.terminate(reason)
+                finally:
+                    self._say_goodbye()
+                return
+        except BaseException as second:  # noqa: BLE001 - the thread ends here
+            error = second
+        LOG.error("client %d: raised while it ended", self.client_id, exc_info=error)
+
     def terminate(self, reason: BaseException) -> None:
         """End the client because of an error; no command is sent. Call with the lock held."""
         if self.closed or self._terminating:
@@ -423,9 +450,14 @@ class ClientConductor:
                 return
             self.ensure_usable()
             self._terminating = True
-            self._shut()
-            close = commands.ClientClose(self.client_id, self.connection.ring.next_correlation_id())
-            self.connection.ring.write(close.TYPE_ID, commands.encode_command(close))
+            try:
+                self._shut()
+            finally:
+                self._say_goodbye()
+
+    def _say_goodbye(self) -> None:
+        close = commands.ClientClose(self.client_id, self.connection.ring.next_correlation_id())
+        self.connection.ring.write(close.TYPE_ID, commands.encode_command(close))
 
     def abandon(self) -> None:
         """Stop without closing anything, as a killed process does; simulations use this."""
@@ -440,7 +472,10 @@ class ClientConductor:
             close()
 
     def _shut(self) -> None:
-        """Close every resource of the client, then run the close handlers."""
+        """Close every resource of the client, then run the close handlers.
+
+        An interrupt in a handler is raised when all is closed.
+        """
         for publication in list(self.publications.values()):
             publication.force_close()
         for subscription in list(self.subscriptions.values()):
@@ -463,6 +498,9 @@ class ClientConductor:
         self.liveness.stop()
         LOG.debug("client %d: closed%s", self.client_id, _because(self.close_reason))
         self.publish(ClientClosed(self.close_reason))
+        interrupt, self._interrupt = self._interrupt, None
+        if interrupt is not None:
+            raise interrupt
 
     # -- resources -------------------------------------------------------------------------------
 
@@ -600,8 +638,16 @@ class ClientConductor:
         except Exception as error:  # noqa: BLE001 - a handler's error must not end the client
             self._callback_thread = previous
             self.report(error)
+        except BaseException as error:
+            self._keep_interrupt(error)
         finally:
             self._callback_thread = previous
+
+    def _keep_interrupt(self, error: BaseException) -> None:
+        """Raise an interrupt, which is the caller's own, but not before a client has ended."""
+        if not self._terminating:
+            raise error
+        self._interrupt = self._interrupt or error
 
     def report(self, error: BaseException) -> None:
         """Report an error that belongs to no call to ``on_error`` or, without one, to the log."""
@@ -614,6 +660,8 @@ class ClientConductor:
             self.options.on_error(error)
         except Exception:  # noqa: BLE001 - there is nobody left to tell
             LOG.exception("client %d: the error handler failed", self.client_id)
+        except BaseException as interrupt:
+            self._keep_interrupt(interrupt)
         finally:
             self._callback_thread = previous
 

@@ -493,6 +493,19 @@ cdef class AgentRunner(AgentInvoker):
                 work_count += self._control_cycle()
         return 0
 
+    def _report(self, error: BaseException) -> None:
+        try:
+            AgentInvoker._report(self, error)
+        except BaseException as second:  # SystemExit would end the thread without a word
+            _log_error(error)
+            _log_error(second)
+
+    def _fail(self, error: BaseException) -> None:
+        try:
+            AgentInvoker._fail(self, error)
+        except BaseException as second:
+            self._report(second)
+
     def _report_idle_error(self) -> None:
         error = self.idle_strategy.take_error()
         if error is not None:

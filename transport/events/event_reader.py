@@ -69,6 +69,8 @@ class LineWriter:
 
     def event(self, code: int, time_ns: int, length: int, kept: bytes) -> None:
         """Write the line of one event."""
+        if self._broken:
+            return
         component, event = split_code(code)
         name, dissect = self._components[component]
         event_name, text = dissect(event, kept)
@@ -86,7 +88,7 @@ class LineWriter:
         try:
             self._output.write(without_secrets(text))
         except (OSError, ValueError) as error:
-            self._give_up(error)
+            self.give_up(error)
 
     def flush(self) -> None:
         """Hand on what was written."""
@@ -95,9 +97,10 @@ class LineWriter:
         try:
             self._output.flush()
         except (OSError, ValueError) as error:
-            self._give_up(error)
+            self.give_up(error)
 
-    def _give_up(self, error: Exception) -> None:
+    def give_up(self, error: BaseException) -> None:
+        """Write nothing any more, and say so on stderr."""
         self._broken = True
         write_text(f"WARNING: events are logged no more: {error}\n")
 
@@ -134,6 +137,13 @@ class EventReader:
                 time.sleep(_PAUSE_S)
 
     def _turn(self) -> int:
+        try:
+            return self._write()
+        except BaseException as error:  # noqa: BLE001 - the ring is emptied all the same
+            self._writer.give_up(error)
+            return 1
+
+    def _write(self) -> int:
         count = self._log.read(self._writer.event, _BATCH)
         lost = self._log.take_lost()
         if lost > 0:

@@ -535,8 +535,8 @@ class _Heartbeat:
         while not self._stop.wait(BEAT_S):
             try:
                 beat(catalog, run_id)
-            except AerologError:
-                return  # The commit tries again and raises the error.
+            except BaseException:  # noqa: BLE001 - the commit tries again and raises the error
+                return
 
     def __enter__(self) -> None:
         self._thread.start()

@@ -144,6 +144,8 @@ def test_a_log_whose_recording_was_stopped_is_recorded_again(
     ):
         talker = Talker(cluster)
         talker.send(200)
+        # The reference ends a session whose opening was not recorded.
+        wait_for(lambda: bool(talker.answered or talker.hear()), "answer in the first term")
         assert archive.stop_recording_by_identity(log_recording(node))
         talker.send(50)
         take_freed_counters(aeron)

@@ -162,6 +162,28 @@ def test_an_exception_ends_the_agents_of_a_runner(where, kind, until, capfd):
     assert ("Traceback" in said) is not is_explained, said
 
 
+@pytest.mark.parametrize("kind", INTERRUPTS)
+def test_handlers_that_raise_an_interrupt_keep_no_runner_from_its_end(kind, until, caplog):
+    failures = []
+
+    def report(_error):
+        raise kind("in the error handler")
+
+    def owner(error):
+        failures.append(error)
+        raise kind("in the owner")
+
+    failing = Failing("control", ValueError("broken"))
+    runner = AgentRunner(
+        failing, idle_strategy("sleep-ms"), error_handler=report, on_failure=owner
+    )
+    runner.start()
+    until(lambda: runner.is_closed)
+    assert [str(error) for error in failures] == ["broken"]
+    assert failing.journal[-1] == "failing close"
+    assert all(text in caplog.text for text in ("broken", "in the error handler", "in the owner"))
+
+
 def test_an_owner_that_fails_as_well_does_not_keep_the_agents_from_closing():
     errors = []
 

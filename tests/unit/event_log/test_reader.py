@@ -141,3 +141,26 @@ def test_a_file_that_cannot_be_opened_is_an_error_and_leaves_nothing(tmp_path):
         held(tmp_path / "missing" / "events.log")
 
     assert readers() == []
+
+
+@pytest.mark.parametrize("kind", [KeyError, SystemExit])
+def test_what_a_line_raises_is_told_of_and_the_ring_is_emptied_all_the_same(tmp_path, kind, capsys):
+    def broken(_event, _data):
+        raise kind("no such event")
+
+    holder = HeldLog(
+        str(tmp_path / "events.log"),
+        LENGTH,
+        SystemClock(),
+        component=0,
+        name="DRIVER",
+        dissect=broken,
+    )
+    for _ in range(3):
+        holder.log.write(full_code(0, 4), b"text")
+    holder.close()
+
+    assert readers() == []
+    told = capsys.readouterr().err
+    assert told.count("WARNING: events are logged no more") == 1
+    assert "no such event" in told

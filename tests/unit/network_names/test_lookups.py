@@ -6,6 +6,7 @@ import pytest
 
 from aerolog.transport.driver.names import lookups as module
 from aerolog.transport.driver.names.lookups import InlineLookups, ThreadLookups
+from aerolog.transport.errors import AerologError
 
 DEADLINE_S = 60
 
@@ -38,6 +39,21 @@ def on_thread(bell):
 
 def fail(text):
     raise ValueError(text)
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_a_task_that_raises_an_interrupt_fails_and_others_go_on(on_thread, bell, kind):
+    def leave():
+        raise kind("enough")
+
+    told = []
+    assert on_thread.submit(leave, told.append, told.append)
+    assert on_thread.submit(lambda: "found", told.append, told.append)
+    bell.wait(2)
+    assert on_thread.poll() == 2
+    error, found = told
+    assert (type(error), found) == (AerologError, "found")
+    assert f"{kind.__name__}: enough" in str(error)
 
 
 def test_outcomes_are_told_in_order_on_the_thread_that_polls(on_thread, bell):

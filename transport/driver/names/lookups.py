@@ -11,6 +11,8 @@ from functools import partial
 from queue import Full, Queue
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from aerolog.transport.errors import AerologError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -109,7 +111,7 @@ class ThreadLookups:
         if self._closed:
             return False
         try:
-            self._tasks.put_nowait(lambda: _finish(task, then, failed))
+            self._tasks.put_nowait(lambda: _finish(_without_exit(task), then, failed))
         except Full:
             return False
         if self._thread is None:
@@ -144,6 +146,20 @@ class ThreadLookups:
         while (task := self._tasks.get()) is not None:
             self._outcomes.append(task())
             self._ring()
+
+
+def _without_exit(task: Callable[[], T]) -> Callable[[], T]:
+    """A task that cannot end its thread: tasks after it would wait for ever, and who asked too."""
+
+    def run() -> T:
+        try:
+            return task()
+        except Exception:
+            raise
+        except BaseException as error:
+            raise AerologError(f"a lookup raised {type(error).__name__}: {error}") from error
+
+    return run
 
 
 def _finish(
