@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aerolog.transport.errors import AerologError
+from aerolog.transport.errors import AerologError, ErrorCategory
 
 
 class ClusterError(AerologError):
@@ -10,6 +10,12 @@ class ClusterError(AerologError):
 
     The text is the cluster's own where it gave one.
     """
+
+
+class ClusterEvent(AerologError):  # noqa: N818 - it is none
+    """Something that an operator may want to know and that is not a fault of the node."""
+
+    category = ErrorCategory.WARN
 
 
 class ClusterAuthenticationError(ClusterError):

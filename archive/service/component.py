@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from aerolog.archive.service.event_log import NO_EVENTS
-from aerolog.archive.service.reporter import Reporter
+from aerolog.archive.service.reporter import ArchiveEvent, Reporter
 from aerolog.transport.client.aeron import Aeron
 from aerolog.transport.client.options import default_aeron_dir
 from aerolog.transport.concurrent.agent_runner import AgentRunner
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from aerolog.transport.concurrent.agent import Agent
     from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
     from aerolog.transport.concurrent.idle import IdleStrategy
+    from aerolog.transport.errors import AerologError
     from aerolog.transport.memory.mark_file import MarkFile
 
 
@@ -39,6 +40,8 @@ class Component(Resource, ABC):
     Attributes:
         failure: why it cannot go on; None while it can.
     """
+
+    _EVENT_CLASS: ClassVar[type[AerologError]] = ArchiveEvent
 
     def __init__(
         self,
@@ -79,7 +82,7 @@ class Component(Resource, ABC):
 
     def _report_in(self, mark_file: MarkFile[Any], events: NoArchiveEvents = NO_EVENTS) -> Reporter:
         """Report errors in the mark file from now on."""
-        self._reporter = Reporter(mark_file.error_log(), events)
+        self._reporter = Reporter(mark_file.error_log(), events, self._EVENT_CLASS)
         return self._reporter
 
     def _connect(self, **options: Any) -> Aeron:

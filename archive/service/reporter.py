@@ -35,14 +35,21 @@ class Reporter:
     Args:
         error_log: the error log in the mark file.
         events: the event log.
+        event_class: of what is no fault, as the reference names it in the component's error log.
 
     Attributes:
         events: the event log, which every part of the archive uses through the reporter.
     """
 
-    def __init__(self, error_log: DistinctErrorLog, events: NoArchiveEvents = NO_EVENTS) -> None:
+    def __init__(
+        self,
+        error_log: DistinctErrorLog,
+        events: NoArchiveEvents = NO_EVENTS,
+        event_class: type[AerologError] = ArchiveEvent,
+    ) -> None:
         self.events = events
         self._error_log = error_log
+        self._event_class = event_class
         self._take: OnError | None = None
         self._uncounted = 0
         self._is_full = False
@@ -94,12 +101,12 @@ class Reporter:
             identity: what makes two of them one in the log, where a client chooses part of the
                 text: clients cannot fill the log.
         """
-        self.error(ArchiveEvent(text), identity)
+        self.error(self._event_class(text), identity)
 
     def mention(self, text: str) -> None:
         """Log something that causes no loss, without counting it."""
         with self._lock:
-            self._error_log.record_exception(ArchiveEvent(text))
+            self._error_log.record_exception(self._event_class(text))
         _LOG.debug(text)
 
     def run(self, action: Callable[[], object]) -> None:

@@ -9,6 +9,7 @@ from aerolog.archive.client.aeron_archive import SteppedArchive
 from aerolog.archive.service.component import Component
 from aerolog.archive.service.session_table import Doorbell
 from aerolog.cluster.counter_types import ModuleState
+from aerolog.cluster.errors import ClusterEvent
 from aerolog.cluster.files import (
     SUMS_OF_MODULE,
     ClusterMarkFile,
@@ -66,6 +67,8 @@ class ConsensusModule(Component):
         DriverTimeoutError: no driver runs.
         FileFormatError: a file of the folder is damaged, or of another version.
     """
+
+    _EVENT_CLASS = ClusterEvent
 
     def __init__(
         self,

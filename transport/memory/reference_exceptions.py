@@ -49,6 +49,7 @@ REFERENCE_CLASSES: Final = {
         f"{_ARCHIVE}ArchiveException"
     ),
     "aerolog.cluster.errors.ClusterError": f"{_CLUSTER}ClusterException",
+    "aerolog.cluster.errors.ClusterEvent": f"{_CLUSTER}ClusterEvent",
     "aerolog.transport.concurrent.agent_runner.AgentTerminated": (
         "org.agrona.concurrent.AgentTerminationException"
     ),

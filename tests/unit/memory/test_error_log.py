@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from aerolog.archive.service.reporter import ArchiveEvent
+from aerolog.cluster.errors import ClusterEvent
 from aerolog.transport.errors import (
     AerologError,
     ArchiveError,
@@ -152,6 +153,7 @@ def test_the_cause_of_an_exception_belongs_to_it(log):
         (DriverTimeoutError("FATAL - a"), "io.aeron.exceptions.DriverTimeoutException: FATAL - a"),
         (ArchiveError(0, "java.io.IOException : a"), "java.io.IOException: a"),
         (ArchiveEvent("left"), "io.aeron.archive.client.ArchiveEvent: WARN - left"),
+        (ClusterEvent("left"), "io.aeron.cluster.client.ClusterEvent: WARN - left"),
         (CountersFullError("a"), "java.lang.IllegalStateException: a"),
         (AerologError("a"), "io.aeron.exceptions.AeronException: ERROR - a"),
         (KeyError("a"), "builtins.KeyError: 'a'"),
