@@ -49,6 +49,7 @@ from aerolog.cluster.protocol import (
     ScheduleTimer,
     SessionCloseRequest,
     SessionConnectRequest,
+    SessionKeepAlive,
     SessionMessageHeader,
 )
 from aerolog.transport.client.added_stream import added
@@ -620,7 +621,8 @@ class ModuleAgent(SteadyAgent):
         def take(view: memoryview, header: Header) -> Action:
             data = bytes(view)
             if self._is_for_the_log(data):
-                return Action.ABORT  # the native part takes it
+                is_own = self._is_own(int.from_bytes(data[16:24], "little"), image)
+                return Action.ABORT if is_own else Action.COMMIT  # the native part takes it
             # No message of a client may stop the node for the others.
             try:
                 extension = self._context.extension
@@ -665,6 +667,9 @@ class ModuleAgent(SteadyAgent):
             case SessionMessageHeader() if not self._fits_the_log(data):
                 if self._is_own_request(message, image):
                     self._report_long(message.cluster_session_id, len(data))
+            case SessionKeepAlive():  # the first of a term; the native part takes those after it
+                if self._is_own_request(message, image):
+                    self._sessions.hear(message.cluster_session_id, now_ns)
             case SessionCloseRequest():
                 if self._is_own_request(message, image):
                     self._sessions.ask_close(message.cluster_session_id, CloseReason.CLIENT_ACTION)
@@ -675,12 +680,22 @@ class ModuleAgent(SteadyAgent):
                 return  # of another term, of an unknown session, or not for a leader: passed over
 
     def _is_own_request(
-        self, message: SessionMessageHeader | SessionCloseRequest | AdminRequest, image: Image
+        self,
+        message: SessionMessageHeader | SessionKeepAlive | SessionCloseRequest | AdminRequest,
+        image: Image,
     ) -> bool:
         """Return whether a request is of this term, and from the client of its session."""
-        return message.leadership_term_id == self._context.leadership_term_id and self.takes_from(
-            message.cluster_session_id, image.correlation_id
+        return (
+            message.leadership_term_id == self._context.leadership_term_id
+            and message.cluster_session_id in self._sessions.open
+            and self._is_own(message.cluster_session_id, image)
         )
+
+    def _is_own(self, session_id: int, image: Image) -> bool:
+        """Return whether an open session takes messages from an image; a stranger's is counted."""
+        if not self.is_settled(session_id):
+            self._sessions.settle(session_id, image)
+        return self.takes_from(session_id, image.correlation_id)
 
     def _report_long(self, session_id: int, length: int) -> None:
         assert self._log is not None
@@ -842,16 +857,21 @@ class ModuleAgent(SteadyAgent):
             case Toggle.RESUME:
                 self._set_toggle(Toggle.NEUTRAL)
             case Toggle.SNAPSHOT:
-                self._flow = self._take_snapshot()
+                self._begin(self._take_snapshot())
             case Toggle.STANDBY_SNAPSHOT:
                 self._set_toggle(Toggle.NEUTRAL)  # there is no standby to take one
             case Toggle.SHUTDOWN:
-                self._flow = self._shut_down()
+                self._begin(self._shut_down())
             case Toggle.ABORT:
-                self._flow = self._abort()
+                self._begin(self._abort())
             case _:
                 return 0
         return 1
+
+    def _begin(self, flow: Steps[None]) -> None:
+        """Begin what writes into the log: it is asked for again if the log ends before."""
+        self._awaited_position = _ALL_OF_THE_LOG
+        self._flow = flow
 
     def _change_state(self, log: LogPublisher, action: ClusterAction, state: ModuleState) -> bool:
         """Have the log suspend or resume the cluster; returns whether the event was taken."""
@@ -902,7 +922,6 @@ class ModuleAgent(SteadyAgent):
         assert log is not None
         begin_ns = context.clock.now_ns()
         timestamp = self.now()
-        self._awaited_position = _ALL_OF_THE_LOG
         while not (position := log.action(ClusterAction.SNAPSHOT, timestamp)):
             yield 0
             timestamp = self.now()
@@ -931,6 +950,7 @@ class ModuleAgent(SteadyAgent):
     def _terminate(self, position: int) -> Steps[None]:
         """Have the services end at a position, and end the node."""
         context = self._context
+        self._awaited_position = _NOTHING
         self._set_state(ModuleState.TERMINATING)
         deadline_ns = context.clock.now_ns() + context.config[p.TERMINATION_TIMEOUT]
         try:

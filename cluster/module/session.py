@@ -56,7 +56,9 @@ class Session:
         last_activity_ns: when it was last heard of, monotonic time.
         refusal: what a client is told that is not let in.
         client_info, source_identity, image_session_id: who the client says it is, and from where.
-        ingress_image_id: the image of its connect request, -1 when that came in an earlier term.
+        ingress_image_id: the image that it takes messages from in this term, -1 while none has had
+            one for it.
+        last_image_id: the same in the last term in which it was known, -1 for none.
         is_stranger_told: whether a message that another client sent in it was reported.
     """
 
@@ -80,6 +82,7 @@ class Session:
         self.source_identity = source_identity
         self.image_session_id = image_session_id
         self.ingress_image_id = ingress_image_id
+        self.last_image_id = NULL_VALUE
         self.principal = b""
         self.state = SessionState.INIT
         self.opened_log_position = NULL_VALUE

@@ -72,6 +72,7 @@ class Sessions:
         self.next_session_id = 1
         self._pending: list[Session] = []
         self._leaving: list[Session] = []  # told that they are refused, redirected or closed
+        self._term_mark = 0  # publications that clients add in this term have greater ids
         self._admin: dict[int, tuple[int, AdminRequestType]] = {}  # by session: who waits for it
 
     # -- requests of clients ---------------------------------------------------------------------
@@ -464,8 +465,11 @@ class Sessions:
     def begin_term(self, now_ns: int) -> None:
         """Begin to lead: answer the sessions that were open before, and time them from now."""
         self._steady.forget_images()
+        self._term_mark = self._context.aeron.next_correlation_id()
         for session in self.open.values():
             session.last_activity_ns = now_ns
+            if session.ingress_image_id != NULL_VALUE:
+                session.last_image_id = session.ingress_image_id
             session.ingress_image_id = NULL_VALUE
             try:
                 session.connect(self._context.aeron)
@@ -473,6 +477,36 @@ class Sessions:
                 self._context.reporter.error(error, "response channel")
             self._show(session)
         self._tell_steady()
+
+    def settle(self, session_id: int, image: Image) -> None:
+        """Have an open session take messages from the image that has its first one in this term.
+
+        It is its client's, as far as can be told: the same as before, or a publication that was
+        added after the term began, from the same host, and not that of another client. Nothing is
+        known of clients that came before the node was started.
+        """
+        session = self.open[session_id]
+        image_id, last_id = image.correlation_id, session.last_image_id
+        if last_id not in {NULL_VALUE, image_id} and (
+            image_id < self._term_mark
+            or _host_of(image.source_identity) != _host_of(session.source_identity)
+            or any(
+                other.ingress_image_id == image_id
+                and other.last_image_id not in {NULL_VALUE, last_id}
+                for other in self.open.values()
+            )
+        ):
+            return
+        session.ingress_image_id = image_id
+        session.source_identity = image.source_identity
+        self._steady.bind(session_id, image_id)
+
+    def hear(self, session_id: int, now_ns: int) -> None:
+        """Note a sign of life."""
+        session = self.open.get(session_id)
+        if session is not None:
+            session.last_activity_ns = now_ns
+            self._tell_steady()
 
     def tell_new_leader(self) -> Generator[int, None, None]:
         """Tell each session that was open before who leads; steps, until all were told."""
@@ -495,3 +529,8 @@ class Sessions:
         """Close the publications to all clients."""
         for session in [*self.open.values(), *self._pending, *self._leaving]:
             session.disconnect()
+
+
+def _host_of(source_identity: str) -> str:
+    """The address without its port; of IPC the same for all."""
+    return source_identity.rpartition(":")[0]

@@ -35,7 +35,8 @@ cdef class SteadyAgent(WatchAgent):
     cdef readonly int64_t messages    # how many messages of clients went into the log
     cdef readonly int64_t strangers   # how many came from another image than their session's
     cdef readonly int64_t last_stranger
-    cdef bint _is_own(self, int64_t session_id, int64_t image_id) noexcept nogil
+    cdef int _whose(self, int64_t session_id, int64_t image_id) noexcept nogil
+    cdef void _count_stranger(self, int64_t session_id) noexcept nogil
     cdef int _on_ingress(self, const void* fragment) noexcept nogil
     cdef int64_t cluster_time(self) noexcept nogil
     cdef int _leave(self) noexcept nogil

@@ -45,7 +45,10 @@ from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FLAG_BEGIN
 
 cdef enum:
-    NO_IMAGE = -1     # the session takes messages from the first image that has one for it
+    NO_IMAGE = -1     # the session takes messages from the image that `bind` names
+    OWN = 1           # a message in the image that its session takes messages from
+    STRANGE = 2
+    UNSETTLED = 3
 
 
 cdef int take_ingress(void* context, const fragment_t* fragment) noexcept nogil:
@@ -89,10 +92,10 @@ cdef class SteadyAgent(WatchAgent):
 
     A session takes messages from one image only, so that nobody sends in another client's session.
     It is the image of the connect request. A client follows a new leader with a new publication,
-    and its session goes on: in each new term the first message or sign of life of a session with
-    the term's id says which image is its own. A client that reconnects has a new session. An image
-    that is gone never comes back under its id, and neither does a client of UDP within a term,
-    since ingress is subscribed without rejoining: its session times out.
+    and its session goes on: in each new term the first message or sign of life of a session is left
+    to `control`, which settles by `bind` what is its own. A client that reconnects has a new
+    session. An image that is gone never comes back under its id, and neither does a client of UDP
+    within a term, since ingress is subscribed without rejoining: its session times out.
 
     Args:
         role_name: the agent's name.
@@ -233,7 +236,21 @@ cdef class SteadyAgent(WatchAgent):
             session_id: the cluster's id of the session.
             image_id: the correlation id of the image.
         """
-        return self._is_own(session_id, image_id)
+        if self._whose(session_id, image_id) == OWN:
+            return True
+        self._count_stranger(session_id)
+        return False
+
+    def is_settled(self, session_id: int) -> bool:
+        """Return whether it is known from which image a session takes messages in this term."""
+        cdef int64_t* origin = self._origins.find(session_id)
+        return origin == NULL or origin[0] != NO_IMAGE
+
+    def bind(self, session_id: int, image_id: int) -> None:
+        """Set from which image an open session takes messages in this term."""
+        cdef int64_t* origin = self._origins.find(session_id)
+        if origin != NULL:
+            origin[0] = image_id
 
     def take_left(self) -> bool:
         """Return whether a message was left in the ingress since the last call."""
@@ -257,22 +274,22 @@ cdef class SteadyAgent(WatchAgent):
         self._left = True
         return ACTION_ABORT
 
-    cdef bint _is_own(self, int64_t session_id, int64_t image_id) noexcept nogil:
+    cdef int _whose(self, int64_t session_id, int64_t image_id) noexcept nogil:
         cdef int64_t* origin = self._origins.find(session_id)
         if origin == NULL or origin[0] == image_id:
-            return True
-        if origin[0] == NO_IMAGE:
-            origin[0] = image_id
-            return True
+            return OWN
+        return UNSETTLED if origin[0] == NO_IMAGE else STRANGE
+
+    cdef void _count_stranger(self, int64_t session_id) noexcept nogil:
         self.strangers += 1
         self.last_stranger = session_id
-        return False
 
     cdef int _on_ingress(self, const void* found) noexcept nogil:
         cdef const fragment_t* fragment = <const fragment_t*> found
         cdef const uint8_t* message = fragment.frame + DATA_HEADER_LENGTH
         cdef int32_t length = fragment.length - DATA_HEADER_LENGTH
         cdef int32_t template_id, block_length
+        cdef int whose
         cdef int64_t session_id
         cdef int64_t* activity_ns
         cdef uint8_t header[SESSION_HEADER_LENGTH]
@@ -296,7 +313,11 @@ cdef class SteadyAgent(WatchAgent):
         if activity_ns == NULL or get_i64(message + TERM_ID_OFFSET) != self._leadership_term_id:
             # Of another term, or of a session that is not open: control() passes it over.
             return self._leave()
-        if not self._is_own(session_id, self._image_id):
+        whose = self._whose(session_id, self._image_id)
+        if whose == UNSETTLED:
+            return self._leave()
+        if whose == STRANGE:
+            self._count_stranger(session_id)
             return ACTION_CONTINUE
         if template_id == SESSION_MESSAGE:
             put_session_header(header, self._leadership_term_id, session_id, self.cluster_time())

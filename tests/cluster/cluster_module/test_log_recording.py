@@ -20,10 +20,13 @@ from aerolog.archive.service.session_table import Doorbell
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.counter_types import (
     COMMIT_POSITION,
+    CONTROL_TOGGLE,
     ELECTION_STATE,
     MODULE_STATE,
+    SNAPSHOT_COUNT,
     ElectionState,
     ModuleState,
+    Toggle,
 )
 from aerolog.cluster.files import ClusterMarkFile, EntryType, RecordingLog
 from aerolog.cluster.module.steady_agent import SteadyAgent
@@ -158,7 +161,8 @@ def test_a_log_whose_recording_was_stopped_is_recorded_again(
         wait_for(talker.is_answered, "answer in the second term")
         assert talker.answered == sorted(set(talker.answered))
         assert archive.recording_position(log_recording(node)) is not None
-        assert "WARN - log recording stopped: eos=false" in tool(node, "errors")
+        errors = tool(node, "errors")
+        assert "io.aeron.cluster.client.ClusterEvent: WARN - log recording stopped: eos=f" in errors
         node.process.kill()
     (_, _, end), (_, begin, _) = terms(tmp_path)
     assert begin == end
@@ -280,6 +284,41 @@ def test_what_the_log_has_lost_is_done_in_the_next_term(
         )
         assert found == [b"timer 7"]
         wait_for(lambda: len(lost) == 0, "commits")
+
+
+@pytest.mark.parametrize("asked", [Toggle.SNAPSHOT, Toggle.SHUTDOWN, Toggle.ABORT])
+def test_what_is_asked_as_the_log_ends_is_done_in_the_next_term(
+    tmp_path: Path, aeron_dir: str, monkeypatch: pytest.MonkeyPatch, asked: Toggle
+) -> None:
+    with (
+        archiving_driver(tmp_path, aeron_dir),
+        lone_module(tmp_path, aeron_dir) as module,
+        ServiceContainer(EchoService(), aeron_dir=aeron_dir, cluster_dir=f"{tmp_path}/cluster"),
+        Aeron(aeron_dir) as aeron,
+        AeronArchive(aeron) as archive,
+        AeronCluster(aeron, ingress_channel="aeron:ipc", egress_channel="aeron:ipc") as cluster,
+    ):
+        agent = module._agent
+        assert answers(cluster, b"hello") == [b"hello"]
+        with monkeypatch.context() as held:
+            held.setattr(type(agent), "_turn_flow", lambda _: 0)
+            number = the_counter(aeron, CONTROL_TOGGLE).counter_id
+            assert aeron.conductor.counters.compare_and_set(number, Toggle.NEUTRAL, asked)
+            wait_for(lambda: agent._flow is not None, "begin of what was asked")
+            begun = agent._flow
+            assert archive.stop_recording_by_identity(0)
+            wait_for(lambda: agent._flow is not begun, "end of the log")
+        wait_for(lambda: len(terms(tmp_path)) == 2, "second term")
+        if asked is Toggle.SNAPSHOT:
+            wait_for(lambda: the_counter(aeron, SNAPSHOT_COUNT).value == 1, "snapshot")
+            wait_for(
+                lambda: bool(cluster.poll_messages() or cluster.leadership_term_id == 1),
+                "word of the next term",
+            )
+            assert answers(cluster, b"after") == [b"after"]
+        else:
+            wait_for(lambda: module.state is ModuleState.CLOSED, "end of the cluster")
+        assert module.failure is None
 
 
 def test_operations_go_on_in_the_next_term(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from cluster_talk import ECHO_NODES, answers, options, our_echo_node, the_counter, wait_for
 
+from aerolog.archive.client import AeronArchive
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.counter_types import INVALID_REQUESTS, LEADERSHIP_TERM
-from aerolog.cluster.files import ClusterMarkFile
+from aerolog.cluster.files import ClusterMarkFile, RecordingLog
 from aerolog.cluster.protocol import (
     AdminRequest,
     AdminRequestType,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from peer.cluster_node import Node
+
+    from aerolog.transport.client import ExclusivePublication, Publication
 
 pytestmark = [pytest.mark.interop, pytest.mark.error_log("")]
 
@@ -161,3 +164,84 @@ def test_in_a_new_term_a_session_takes_the_first_publication_that_speaks_in_it(
         own.send(header + b"second")
         wait_for(lambda: hears(b"second"), "answer to the client")
         assert heard == [b"first", b"second"]
+
+
+class Impostor:
+    """A client of its own session that sends in another's, in whatever way."""
+
+    def __init__(self, node: Node, aeron: Aeron, cluster: AeronCluster) -> None:
+        self._aeron = aeron
+        self._channel = f"aeron:udp?endpoint={node.endpoints.partition('=')[2]}"
+        self._term = the_counter(aeron, LEADERSHIP_TERM)
+        self._session_id = cluster.cluster_session_id
+
+    def publication(self, channel: str = "") -> ExclusivePublication:
+        made = self._aeron.add_exclusive_publication(channel or self._channel, 101)
+        made.wait_connected(10)
+        return made
+
+    def send(self, publication: ExclusivePublication | Publication, message: type) -> None:
+        """Send in the other's session, with the present term's id."""
+        ids = {"leadership_term_id": self._term.value, "cluster_session_id": self._session_id}
+        wait_for(lambda: publication.offer(message(**ids).encode()) > 0, "room for a message")
+
+
+@pytest.mark.parametrize("forged", [SessionMessageHeader, SessionKeepAlive])
+def test_a_new_term_gives_no_session_to_a_publication_that_is_known_as_another_s(
+    tmp_path: Path, reference: object, forged: type
+) -> None:
+    """One that was there before the term, one of another session, and one from elsewhere."""
+    with (
+        our_echo_node(tmp_path, SMALL_LOG) as node,
+        Aeron(node.aeron_dir) as aeron,
+        AeronArchive(aeron) as archive,
+        AeronCluster(aeron, **options(node)) as victim,
+        AeronCluster(aeron, **options(node)) as other,
+    ):
+        assert answers(victim, b"before") == [b"before"]
+        assert answers(other, b"before") == [b"before"]
+        impostor = Impostor(node, aeron, victim)
+        old = impostor.publication()
+        refused = the_counter(aeron, INVALID_REQUESTS)
+        with RecordingLog(node.folder / "cluster", writable=False) as log:
+            assert log.last_term is not None
+            assert archive.stop_recording_by_identity(log.last_term.recording_id)
+        wait_for(lambda: bool(other.poll_messages() or other.leadership_term_id == 1), "new term")
+        assert answers(other, b"in the new term") == [b"in the new term"]
+        impostor.send(old, forged)
+        wait_for(lambda: refused.value == 1, "refusal of a publication of the term before")
+        impostor.send(other.session.publication, forged)
+        wait_for(lambda: refused.value == 2, "refusal of another session's publication")
+        impostor.send(impostor.publication("aeron:ipc"), forged)
+        wait_for(lambda: refused.value == 3, "refusal of a publication from elsewhere")
+        wait_for(lambda: bool(victim.poll_messages() or victim.leadership_term_id == 1), "new term")
+        assert answers(victim, b"own") == [b"own"]  # and no forged one before it
+        assert answers(other, b"other") == [b"other"]
+        assert refused.value == 3
+
+
+def test_clients_that_share_a_log_go_on_in_a_new_term(tmp_path: Path, reference: object) -> None:
+    with (
+        our_echo_node(tmp_path, SMALL_LOG) as node,
+        Aeron(node.aeron_dir) as aeron,
+        AeronArchive(aeron) as archive,
+        AeronCluster(aeron, **options(node, is_ingress_exclusive=False)) as one,
+        AeronCluster(aeron, **options(node, is_ingress_exclusive=False)) as two,
+    ):
+        for each in (one, two):
+            assert answers(each, b"before") == [b"before"]
+        for term in (1, 2):
+            with RecordingLog(node.folder / "cluster", writable=False) as log:
+                assert log.last_term is not None
+                assert archive.stop_recording_by_identity(log.last_term.recording_id)
+
+            for each in (one, two):
+                wait_for(
+                    lambda each=each, term=term: bool(
+                        each.poll_messages() or each.leadership_term_id == term
+                    ),
+                    "new term",
+                )
+            for each in (one, two):
+                assert answers(each, b"after") == [b"after"]
+        assert the_counter(aeron, INVALID_REQUESTS).value == 0
