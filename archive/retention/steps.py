@@ -322,7 +322,10 @@ class PlanRun:
     def _begin(self, step: Step) -> int:
         number = self._journal.state.steps + 1
         found = self._archive.descriptor(step.recording_id)
-        assert found is not None
+        if found is None:  # of an archive that runs: its other clients delete as well
+            raise RetentionError(
+                f"recording {step.recording_id} was purged while retention looked at it: plan again"
+            )
         self._journal.append(
             STEP_BEGIN,
             self._read_clock().now_ms,

@@ -168,32 +168,29 @@ class _Samples:
             return begin, end
         if not first_is_same and not last_is_same:
             return begin, begin
-        same, other = self._border(first[0], last[0], is_first=first_is_same)
+        same, other = self._border(first, last, is_first=first_is_same)
         descriptor = self._frames.descriptor
         base, other_base = descriptor.segment_base(same), descriptor.segment_base(other)
         if first_is_same:
             return begin, same if base == other_base else base + descriptor.segment_file_length
         return (same if base == other_base else base), end
 
-    def _border(self, low: int, high: int, *, is_first: bool) -> tuple[int, int]:
+    def _border(
+        self, low: tuple[int, int, int], high: tuple[int, int, int], *, is_first: bool
+    ) -> tuple[int, int]:
         """Positions of two neighbouring samples of which one is the same, the other is not."""
-        places = {number: self._blocks.sample(number) for number in (low, high)}
-        while high - low > 1:
-            found = self._near((low + high) // 2, 1)
-            if found is None or found[0] >= high:
-                found = self._near((low + high) // 2, -1)
-            if found is None or found[0] <= low:
+        while high[0] - low[0] > 1:
+            middle = (low[0] + high[0]) // 2
+            found = self._near(middle, 1)
+            if found is None or found[0] >= high[0]:
+                found = self._near(middle, -1)
+            if found is None or found[0] <= low[0]:
                 break
-            number, position, sample = found
-            places[number] = position, sample
-            if self._frames.is_same(position, sample) == is_first:
-                low = number
+            if self._frames.is_same(*found[1:]) == is_first:
+                low = found
             else:
-                high = number
-        lower, upper = places[low], places[high]
-        assert lower is not None
-        assert upper is not None
-        return (lower[0], upper[0]) if is_first else (upper[0], lower[0])
+                high = found
+        return (low[1], high[1]) if is_first else (high[1], low[1])
 
 
 Entries = tuple["array[int]", "array[int]"]

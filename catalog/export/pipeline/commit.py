@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.layout import CATALOG_NAME
+from aerolog.catalog.export.errors import ManifestError
 from aerolog.catalog.export.manifest import Manifest, RangeEntry, RunEntry, publish
 from aerolog.catalog.export.pipeline.errors import TargetError
 from aerolog.catalog.export.pipeline.output import COMMITS, STAGING
@@ -184,7 +185,10 @@ class Commits:
         content = self._store.read(f"{COMMITS}/{name}")
         if content is None:
             raise FileNotFoundError(f"{COMMITS}/{name}")
-        return Manifest.from_bytes(content, f"commit {name}")
+        manifest = Manifest.from_bytes(content, f"commit {name}")
+        if manifest.run is None:
+            raise ManifestError(f"commit {name} names no run: no pipeline has written it")
+        return manifest
 
     def _publish(self, manifest: Manifest) -> None:
         publish(self._store, manifest.unnamed(), f"commit {_name(manifest)}")
