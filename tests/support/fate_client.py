@@ -22,16 +22,19 @@ _PAUSE_S = 0.005
 _CHANNEL = "aeron:ipc"
 
 
-def own_stream(aeron: Aeron, stream_id: int) -> Callable[[], bool]:
-    """What sends a message to itself and returns whether it has come."""
+Talk = tuple["Callable[[], bool]", "Callable[[], object]"]
+
+
+def own_stream(aeron: Aeron, stream_id: int) -> Talk:
+    """What sends a message to itself and returns whether it has come, and what is done meanwhile."""
     publication = aeron.add_publication(f"{_CHANNEL}?term-length=64k", stream_id)
     subscription = aeron.add_subscription(_CHANNEL, stream_id)
     publication.wait_connected(30, writable=True)
-    return lambda: publication.offer(b"message") > 0 and came(subscription.poll_messages)
+    return lambda: publication.offer(b"message") > 0 and came(subscription.poll_messages), bool
 
 
-def session(aeron: Aeron, endpoint: str) -> Callable[[], bool]:
-    """The same by way of a cluster's echo."""
+def session(aeron: Aeron, endpoint: str) -> Talk:
+    """The same by way of a cluster's echo; a client that hears of no new leader is timed out."""
     cluster = AeronCluster(
         aeron,
         ingress_channel="aeron:udp",
@@ -43,7 +46,7 @@ def session(aeron: Aeron, endpoint: str) -> Callable[[], bool]:
         cluster.send(b"message")
         return came(cluster.poll_messages)
 
-    return talk
+    return talk, cluster.poll_messages
 
 
 def came(poll: Callable[[], object], patience_s: float = 3.0) -> bool:
@@ -60,9 +63,11 @@ def main(aeron_dir: str, where: str) -> int:
     """Runs until the client is closed or the input ends."""
     aeron = Aeron(aeron_dir, on_error=lambda _: None, keepalive_interval=0.1, driver_timeout=3)
     try:
-        talk = own_stream(aeron, int(where)) if where.isdigit() else session(aeron, where)
+        own = own_stream(aeron, int(where)) if where.isdigit() else None
+        talk, meanwhile = own or session(aeron, where)
         print("ready", flush=True)
         while not aeron.closed:
+            meanwhile()
             if select.select([sys.stdin], [], [], 0.01)[0]:
                 if not sys.stdin.readline():
                     return 0
