@@ -146,8 +146,8 @@ class ServiceContainerOptions:
         log_fragment_limit: how many fragments of the log are read in one duty cycle.
         service_cycle_threshold: duty cycles longer than this are counted, ns.
         service_snapshot_threshold: snapshots that take longer than this are counted, ns.
-        send_timeout: longest wait within a second for all clients that do not read their egress, ns;
-            a client has half of what is left, and then misses messages until it reads again.
+        send_timeout: longest wait within a second for all clients that do not read, ns; a client
+            has half of what is left, and then misses messages until it reads again.
         idle_strategy: how the container waits when it has nothing to do.
         app_version: the application's version, ``major << 16 | minor << 8 | patch``; snapshots and
             terms of another major version end the container.

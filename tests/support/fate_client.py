@@ -26,7 +26,7 @@ Talk = tuple["Callable[[], bool]", "Callable[[], object]"]
 
 
 def own_stream(aeron: Aeron, stream_id: int) -> Talk:
-    """What sends a message to itself and returns whether it has come, and what is done meanwhile."""
+    """What sends a message to itself and tells whether it has come, and what is done meanwhile."""
     publication = aeron.add_publication(f"{_CHANNEL}?term-length=64k", stream_id)
     subscription = aeron.add_subscription(_CHANNEL, stream_id)
     publication.wait_connected(30, writable=True)

@@ -638,7 +638,7 @@ class ClientConductor:
         except Exception as error:  # noqa: BLE001 - a handler's error must not end the client
             self._callback_thread = previous
             self.report(error)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - it is raised again
             self._keep_interrupt(error)
         finally:
             self._callback_thread = previous
@@ -660,7 +660,7 @@ class ClientConductor:
             self.options.on_error(error)
         except Exception:  # noqa: BLE001 - there is nobody left to tell
             LOG.exception("client %d: the error handler failed", self.client_id)
-        except BaseException as interrupt:
+        except BaseException as interrupt:  # noqa: BLE001 - it is raised again
             self._keep_interrupt(interrupt)
         finally:
             self._callback_thread = previous

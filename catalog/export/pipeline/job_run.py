@@ -52,7 +52,7 @@ from aerolog.catalog.index.recording_catalog import RecordingCatalog, check_arch
 from aerolog.catalog.index.search import check_ids, search
 from aerolog.catalog.index.search_text import parse_search
 from aerolog.catalog.locations import local_folder, open_place
-from aerolog.transport.errors import AerologError, ArchiveError
+from aerolog.transport.errors import ArchiveError
 from aerolog.transport.secrets import without_secrets
 from aerolog.transport.time_units import NS_PER_S
 

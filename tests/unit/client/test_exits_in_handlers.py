@@ -114,12 +114,14 @@ def test_an_error_handler_that_raises_it_ends_the_client(
     def fail(_: object) -> None:
         raise ValueError("a handler's own")
 
-    with caplog.at_level(logging.ERROR, "aerolog.client"):
-        with Aeron(aeron_dir, on_error=on_error, on_close=on_close) as aeron:
-            thread.append(thread_of(aeron))
-            held = aeron.add_subscription(CHANNEL, 7, on_image=fail)
-            publication = other.add_publication(CHANNEL, 7)
-            check_ended(aeron, errors, kind)
+    with (
+        caplog.at_level(logging.ERROR, "aerolog.client"),
+        Aeron(aeron_dir, on_error=on_error, on_close=on_close) as aeron,
+    ):
+        thread.append(thread_of(aeron))
+        held = aeron.add_subscription(CHANNEL, 7, on_image=fail)
+        publication = other.add_publication(CHANNEL, 7)
+        check_ended(aeron, errors, kind)
     assert held.closed
     assert not publication.closed
     assert closed == [True]

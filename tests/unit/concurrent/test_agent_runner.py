@@ -174,9 +174,7 @@ def test_handlers_that_raise_an_interrupt_keep_no_runner_from_its_end(kind, unti
         raise kind("in the owner")
 
     failing = Failing("control", ValueError("broken"))
-    runner = AgentRunner(
-        failing, idle_strategy("sleep-ms"), error_handler=report, on_failure=owner
-    )
+    runner = AgentRunner(failing, idle_strategy("sleep-ms"), error_handler=report, on_failure=owner)
     runner.start()
     until(lambda: runner.is_closed)
     assert [str(error) for error in failures] == ["broken"]
