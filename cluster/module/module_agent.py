@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.service.conductor.conductor_agent import sharpen_timer
 from aerolog.cluster.counter_types import ElectionState, ModuleState, NodeToggle, Role, Toggle
@@ -679,11 +679,7 @@ class ModuleAgent(SteadyAgent):
             case _:
                 return  # of another term, of an unknown session, or not for a leader: passed over
 
-    def _is_own_request(
-        self,
-        message: SessionMessageHeader | SessionKeepAlive | SessionCloseRequest | AdminRequest,
-        image: Image,
-    ) -> bool:
+    def _is_own_request(self, message: Any, image: Image) -> bool:
         """Return whether a request is of this term, and from the client of its session."""
         return (
             message.leadership_term_id == self._context.leadership_term_id

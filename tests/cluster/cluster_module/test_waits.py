@@ -79,7 +79,6 @@ WAITS = {
     "snapshot of a service": Wait(service_agent, "take_snapshot", "nothing", Toggle.SNAPSHOT),
     "snapshot of the module": Wait(node_snapshot, "write_snapshot", "nothing", Toggle.SNAPSHOT),
     "snapshot before a shutdown": Wait(node_snapshot, "write_snapshot", "log", Toggle.SHUTDOWN),
-    "end of a service": Wait(ModuleAgent, "_terminate", "nothing", Toggle.ABORT),
     "next election": Wait(ModuleAgent, "_lead_again", "nothing", Toggle.INACTIVE),
 }
 
