@@ -34,7 +34,20 @@ from aerolog.cluster.protocol import ClusterComponentType, MarkFileHeader
 from aerolog.cluster.protocol.node_state_messages import NODE_STATE_SCHEMA
 from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.logbuffer import metadata
+from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
 from aerolog.transport.memory import mark_file
+from aerolog.transport.memory.broadcast import BroadcastReceiver, BroadcastTransmitter
+from aerolog.transport.memory.counters import (
+    RECORD_ALLOCATED,
+    RECORD_RECLAIMED,
+    RECORD_UNUSED,
+    CounterSnapshot,
+    CountersReader,
+)
+from aerolog.transport.memory.error_log import ErrorObservation, read_error_log
+from aerolog.transport.memory.loss_report import LossEntry, read_loss_report
+from aerolog.transport.memory.mapped_file import MappedFile
+from aerolog.transport.memory.ring_buffer import ManyToOneRingBuffer
 from aerolog.transport.protocol import commands, frame_codec, frame_header, frames, responses, sbe
 from aerolog.transport.protocol.fixed_layout import Field, offsets, packer
 from aerolog.transport.protocol.layout import DriverMessage, FieldKind, decode, encode
@@ -303,6 +316,79 @@ def vars_of(frame: frame_codec.AnyFrame) -> dict[str, int]:
 def test_records_of_files(name: str) -> None:
     """Of which native code has the layouts."""
     assert written.part_by_ours(name).hex() == WRITTEN[name]
+
+
+def golden_part(name: str, length: int) -> MappedFile:
+    mapped = MappedFile.anonymous(length)
+    data = bytes.fromhex(WRITTEN[name])
+    mapped.view(0, len(data))[:] = data
+    return mapped
+
+
+def test_records_of_counters_are_read() -> None:
+    mapped = golden_part("counters", 4 * (512 + 128))
+    counters = CountersReader(mapped, 0, 4 * 512, 4 * 512, 4 * 128)
+    big = written.LONG
+    first, second = counters
+    assert first == CounterSnapshot(0, 11, big, 5, -6, 7, "a label", b"a key" + bytes(107))
+    assert second == CounterSnapshot(1, -22, -big, 50, 60, -70, "long " * 76, bytes(range(1, 113)))
+    assert counters.max_counter_id == 3
+    states = [counters.counter_state(counter_id) for counter_id in range(4)]
+    assert states == [RECORD_ALLOCATED, RECORD_ALLOCATED, RECORD_RECLAIMED, RECORD_UNUSED]
+    assert counters.free_for_reuse_deadline_ms(2) == 6000
+    assert [counters.counter_type_id(counter_id) for counter_id in (0, 1)] == [11, -22]
+
+
+def test_records_of_errors_are_read() -> None:
+    assert read_error_log(golden_part("error log", 1024)) == [
+        ErrorObservation(2, 1000, 3000, "first"),
+        ErrorObservation(1, 2000, 2000, "second-one"),
+    ]
+
+
+def test_records_of_losses_are_read() -> None:
+    channel = "aeron:udp?endpoint=localhost:1"
+    assert read_loss_report(golden_part("loss report", 1024)) == [
+        LossEntry(1, 4711, written.LONG, written.LONG, -7, 8, channel, "10.1.2.3:40123"),
+        LossEntry(2, 22, 6, 9999, 7, -8, "aeron:ipc" + "x" * 40, "source"),
+    ]
+
+
+def test_records_of_the_ring_are_read() -> None:
+    ring = ManyToOneRingBuffer(golden_part("ring buffer", 256 + 768))
+    read: list[tuple[int, bytes]] = []
+    while ring.read(lambda kind, data: read.append((kind, bytes(data)))):
+        pass  # up to the end of the buffer, then from its start
+    words = (each.split() for each in written.MESSAGES)
+    assert read == [(int(kind), bytes.fromhex(text)) for kind, text in words][2:]
+    assert ring.consumer_heartbeat_ms == written.LONG
+    assert ring.next_correlation_id() == 2
+
+
+def test_records_of_the_broadcast_buffer_are_read() -> None:
+    mapped = golden_part("broadcast buffer", 256 + 128)
+    receiver = BroadcastReceiver(mapped)
+    BroadcastTransmitter(mapped).send(99, b"new")
+    read = []
+    while (message := receiver.receive_next()) is not None:
+        read.append(message)
+    kind, text = written.MESSAGES[-1].split()
+    assert read == [(int(kind), bytes.fromhex(text)), (99, b"new")]
+
+
+def test_a_log_of_the_reference_in_native_code() -> None:
+    mapped = MappedFile.anonymous(log_file_length(131072))
+    mapped.view(mapped.length - 4096, len(SECTION))[:] = SECTION
+    log = LogBuffers.open(mapped)
+    assert [log.raw_tail(index) for index in range(3)] == [1 << 32, 2 << 32 | 96, 0]
+    assert (log.active_term_count, log.is_connected, log.active_transport_count) == (7, False, 0)
+    assert log.end_of_stream_position == 2**63 - 1
+    assert not log.is_publication_revoked
+    log.is_connected = True
+    log.revoke()
+    changed = bytes(mapped.view(mapped.length - 4096, len(SECTION)))
+    differing = {at for at in range(len(SECTION)) if changed[at] != SECTION[at]}
+    assert differing == {136, 496}
 
 
 # -- catalog ---------------------------------------------------------------------------------------

@@ -323,7 +323,7 @@ MESSAGES = [f"{kind} {text}" for kind, text in _messages(5, 30, 28, 32, 31, 20, 
 PARTS: dict[str, str] = {
     "counters": (
         f"counters clock 5000 allocate 11 {b'a key'.hex()} {b'a label'.hex()} {LONG} 5 -6 7"
-        f" allocate -22 {bytes(range(1, 113)).hex()} {(b'long ' * 76).hex()} {-LONG} 50 60 -70"
+        f" allocate -22 {bytes(range(1, 121)).hex()} {(b'long ' * 80).hex()} {-LONG} 50 60 -70"
         f" allocate 33 {b'gone'.hex()} {b'freed'.hex()} 1 2 3 4 free 2"
     ),
     "error log": "errors 1000 first 2000 second-one 3000 first",
