@@ -1,5 +1,6 @@
 """What holds for every test: nothing that a run started or made outlives it."""
 
+import os
 import shutil
 import signal
 import sys
@@ -66,15 +67,69 @@ def temporary_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     assert not found, f"folders left in TMPDIR: {found}"
 
 
-@pytest.fixture(autouse=True)
-def processes_do_as_declared(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fails a test when a process died, ended badly or reported an error that is not declared."""
-    yield
-    processes = sys.modules.get("peer.process")
-    if processes is not None:
-        marks = request.node.iter_markers("error_log")
-        found = processes.complaints(
-            (part for mark in marks for part in mark.args),
-            may_end=request.node.get_closest_marker("processes_end") is not None,
+def declarations(item: pytest.Item, *, may_be_absent: bool = True) -> set[str]:
+    """What a test declares of its processes: parts of error log entries, and that they end."""
+    marks = [*item.iter_markers("error_log"), *item.iter_markers("processes_end")]
+    return {
+        part
+        for mark in marks
+        if may_be_absent or not mark.kwargs.get("at_times")
+        for part in (mark.args if mark.name == "error_log" else (mark.name,))
+    }
+
+
+class Declarations:
+    """What the tests of each file have declared, and which of it happened."""
+
+    def __init__(self) -> None:
+        self.tests: dict[tuple[Path, str], set[str]] = {}
+        self.happened: set[tuple[Path, str]] = set()
+        self.called: set[str] = set()
+
+    def stale(self) -> list[str]:
+        """Declarations all of whose tests ran, and of which nothing happened."""
+        return sorted(
+            f"{path.relative_to(Path(__file__).parent)} declares {part!r}"
+            for (path, part), tests in self.tests.items()
+            if tests <= self.called and (path, part) not in self.happened
         )
-        assert not found, "undeclared: " + "; ".join(found)
+
+
+DECLARED = pytest.StashKey[Declarations]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Notes who declares what, before tests are left out."""
+    found = config.stash[DECLARED] = Declarations()
+    for item in items:
+        for part in declarations(item, may_be_absent=False):
+            found.tests.setdefault((item.path, part), set()).add(item.nodeid)
+
+
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Notes that a test was not left out."""
+    item.config.stash[DECLARED].called.add(item.nodeid)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Fails a test when a process died, ended badly or reported an error that is not declared.
+
+    That is seen after all fixtures that end with the test, those of its module and of the session
+    too, so that what happens between two tests belongs to the first of them.
+    """
+    try:
+        yield
+    finally:
+        processes = sys.modules.get("peer.process")
+        if processes is not None:
+            declared = declarations(item)
+            found = processes.complaints(declared, may_end="processes_end" in declared)
+            noted = item.config.stash[DECLARED]
+            noted.happened |= {(item.path, part) for part in processes.matched}
+            processes.matched.clear()
+            assert not found, "undeclared: " + "; ".join(found)
+            is_whole = not any("::" in word for word in item.config.args)
+            if nextitem is None and is_whole and os.environ.get("AEROLOG_LONG"):
+                assert not noted.stale(), "no longer true: " + "; ".join(noted.stale())

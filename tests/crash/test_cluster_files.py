@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from crash_disk import FaultPoint, State
 
-pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
-
 
 FOLDER = "/cluster"
 LOG = RecordingBuilder(start_position=0).descriptor()

@@ -12,9 +12,6 @@ from crash_steps import TERM
 
 from aerolog.testing.streams import StreamCheckError
 
-pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
-
-
 PROCESSES = 2
 KILLED = [f"{script}:0:-" for script in SCRIPTS] + ["record:0:CRC-32C"]
 POWER_LOST = [f"{script}:{level}" for script in SCRIPTS for level in ("1:CRC-32", "2:-")]

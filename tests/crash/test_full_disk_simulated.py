@@ -18,8 +18,6 @@ from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
-
 
 FOLDER = "/host-1/archive"
 PAGE = 4096

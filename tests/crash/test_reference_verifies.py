@@ -17,8 +17,6 @@ from aerolog.archive.format.catalog_map import CatalogReader
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
-
 
 TERM = 65536
 SAMPLE = 4  # crashes of a script

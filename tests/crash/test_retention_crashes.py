@@ -26,9 +26,6 @@ from aerolog.archive.retention.status import retention_status
 from aerolog.archive.retention.steps import PlanRun
 from aerolog.transport.errors import AerologError
 
-pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
-
-
 FOLDER = "/archive"
 HELD, NEEDED, OLD, LONG = range(4)
 POLICIES = parse_policies(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
 from fates import PAGE, ROWS, with_table
-
-pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
 
 
 def test_the_page_shows_the_table() -> None:

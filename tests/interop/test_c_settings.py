@@ -21,25 +21,7 @@ from aerolog.transport.errors import RegistrationError
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
 
-pytestmark = [
-    pytest.mark.interop,
-    pytest.mark.error_log(
-        "name table",
-        "name.resolver",
-        "unresolved - endpoint",
-        "unknown host",
-        "address:port is required",
-        "port out of range",
-        "Invalid argument",
-        "onPublicationError",
-        "registrationId",
-        "space is running low",
-        "option conflicts with existing subscription",
-        "MediaDriver",
-        "media driver",
-        "AgentTerminationException",
-    ),
-]
+pytestmark = pytest.mark.interop
 LATER = [pytest.param(f"c-{version}", marks=pytest.mark.slow) for version in list(CRATES)[1:]]
 DRIVERS = ["ours", "c", *LATER]
 Run = Callable[..., tuple[Server, Aeron]]
@@ -125,6 +107,7 @@ def test_a_table_of_names_that_ends_in_a_bar(run: Run, stream_id: int) -> None:
     assert said(client, *channels, stream_id).data == b"from here to there"
 
 
+@pytest.mark.error_log("name table", "name.resolver", "unknown host", "unresolved - endpoint")
 def test_a_table_without_whole_entries_is_no_table(run: Run, stream_id: int) -> None:
     _, client = run(**TABLE | {"AERON_NAME_RESOLVER_INIT_ARGS": "feed,127.0.0.1|too,many,of,them"})
     assert labels(client, NAME_ENTRY) == []
@@ -176,6 +159,13 @@ def test_a_first_neighbor_that_is_there_tells_its_name(
     assert value(client, NEIGHBORS) == 1
 
 
+@pytest.mark.error_log(
+    "Invalid argument",
+    "address:port is required",
+    "port out of range",
+    "unknown host",
+    "unresolved - endpoint",
+)
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -216,6 +206,7 @@ def test_receive_times_of_the_kernel_need_no_setting(run: Run, stream_id: int) -
     assert before < message.reserved_value < time.time_ns()
 
 
+@pytest.mark.error_log("onPublicationError", "registrationId")
 def test_a_rejected_ipc_image_is_counted(run: Run, stream_id: int) -> None:
     _, client = run()
     subscription = client.add_subscription("aeron:ipc", stream_id)
@@ -269,6 +260,7 @@ def test_settings_are_printed_to_the_standard_output(printed: str) -> None:
 
 
 # What C's log of errors has without a category, Java's has with one.
+@pytest.mark.error_log("option conflicts with existing subscription", "space is running low")
 @pytest.mark.parametrize("implementation", ["ours", "reference"])
 def test_errors_in_the_log_tell_how_grave_they_are(
     start_server: Callable[..., Server],
@@ -291,6 +283,7 @@ def test_errors_in_the_log_tell_how_grave_they_are(
     ]
 
 
+@pytest.mark.error_log("AgentTerminationException", "MediaDriver", "media driver")
 @pytest.mark.parametrize("implementation", ["ours", "reference"])
 def test_the_end_of_its_driver_is_fatal_in_the_log_of_an_archive(
     start_server: Callable[..., Server], aeron_dir: Path, implementation: str

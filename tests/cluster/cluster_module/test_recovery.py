@@ -118,6 +118,7 @@ def test_a_snapshot_newer_than_the_log(folder: Path) -> None:
     assert "invalidate-latest-snapshot" in told
 
 
+@pytest.mark.error_log("unknown recording id")
 def test_a_snapshot_whose_recording_is_gone(folder: Path) -> None:
     with RecordingLog(folder / "cluster") as log:
         module = log.latest_snapshot(1)[0]

@@ -16,7 +16,7 @@ from aerolog.testing.recordings import RecordingBuilder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.timeout(400), pytest.mark.error_log(""), pytest.mark.processes_end]
+pytestmark = pytest.mark.timeout(400)
 
 PROGRAM = Path(__file__).parent / "killed_export.py"
 

@@ -6,7 +6,6 @@ import struct
 import threading
 from typing import TYPE_CHECKING
 
-import pytest
 from cluster_script import HEARTBEAT_NS, SESSION_ID, TERM, scripted_session
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from aerolog.transport.client import Aeron
 
     Session = tuple[AeronCluster, ScriptedMember]
-
-pytestmark = [pytest.mark.error_log("")]
 
 
 #: One session hears all examples of a test, and has to outlive each.

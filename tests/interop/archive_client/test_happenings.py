@@ -16,7 +16,7 @@ from aerolog.transport.errors import ArchiveError, ReentrantCallError
 
 from .conftest import CHANNEL, FRAME, WAIT_S, connect, each, settle, until
 
-pytestmark = [pytest.mark.interop, pytest.mark.error_log("recording segment not found")]
+pytestmark = pytest.mark.interop
 START, STOP = RecordingSignal.START, RecordingSignal.STOP
 CONTROL_SESSION_COUNTER = 113
 
@@ -135,6 +135,7 @@ def test_a_series_of_one_thread_lets_others_ask(any_archive, our_archive_client,
     assert got == [START, STOP]
 
 
+@pytest.mark.error_log("recording segment not found")
 async def test_errors_of_a_replay_that_was_granted_are_found(bench):
     recording = await bench.stopped(300)
     second = recording.segment_file_length

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from peer.client import JavaError
 
-pytestmark = [pytest.mark.interop, pytest.mark.error_log("Aeron URIs must start with")]
+pytestmark = pytest.mark.interop
 
 CHANNEL = "aeron:ipc?term-length=64k"
 
@@ -119,6 +119,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.error_log("Aeron URIs must start with")
 @pytest.mark.parametrize(("method", "arguments", "code", "text"), REFUSED)
 def test_requests_about_nothing_are_refused(bench, method, arguments, code, text) -> None:
     with pytest.raises(JavaError) as refused:

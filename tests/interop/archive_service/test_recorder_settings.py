@@ -19,7 +19,7 @@ from aerolog.transport.client import Aeron
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.interop, pytest.mark.error_log("CRC checksum mismatch")]
+pytestmark = pytest.mark.interop
 
 CHANNEL = "aeron:ipc?term-length=64k"
 STREAM = 1001
@@ -62,6 +62,7 @@ def error_of_replay(server, java_client, bench_of) -> str:
     return text
 
 
+@pytest.mark.error_log("CRC checksum mismatch")
 @BOTH
 @EACH_CHECKSUM
 def test_damage_is_told_when_it_is_replayed(

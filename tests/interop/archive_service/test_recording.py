@@ -9,7 +9,7 @@ from waits import wait_until
 
 from aerolog.transport.client import CountersReader
 
-pytestmark = [pytest.mark.interop, pytest.mark.error_log("cannot extend recording")]
+pytestmark = pytest.mark.interop
 
 CHANNEL = "aeron:ipc?term-length=64k"
 
@@ -178,6 +178,7 @@ def test_an_extension_goes_on_where_the_recording_stopped(bench) -> None:
     publication.close()
 
 
+@pytest.mark.error_log("cannot extend recording")
 def test_an_extension_that_does_not_fit_is_refused_after_its_ok(bench) -> None:
     recording_id, stop = bench.recorded(100, 100)
     bench.archive.signals()

@@ -6,7 +6,7 @@ import pytest
 from peer.client import JavaError
 from waits import wait_until
 
-pytestmark = [pytest.mark.interop, pytest.mark.error_log("replayPosition=", "For input string")]
+pytestmark = pytest.mark.interop
 
 CHANNEL = "aeron:ipc?term-length=64k"
 FOLLOW = -1
@@ -190,6 +190,7 @@ def test_a_replay_that_cannot_be_is_refused(
     assert refused.value.message.endswith(text.format(id=recording_id, stop=stop))
 
 
+@pytest.mark.error_log("replayPosition=")
 def test_a_position_inside_a_frame_is_refused_by_the_replayer(bench) -> None:
     recording_id, _ = bench.recorded(100, 100)
     with pytest.raises(JavaError) as refused:
@@ -202,6 +203,7 @@ def test_a_position_inside_a_frame_is_refused_by_the_replayer(bench) -> None:
     assert refused.value.message.endswith(f", segmentFile={recording_id}-0.rec")
 
 
+@pytest.mark.error_log("For input string")
 def test_a_linger_with_a_unit_is_refused_in_the_references_words(bench) -> None:
     recording_id, _ = bench.recorded(10, 100)
     with pytest.raises(JavaError) as refused:

@@ -11,15 +11,7 @@ from waits import wait_until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = [
-    pytest.mark.interop,
-    pytest.mark.error_log(
-        "address:port is required",
-        "unresolved - endpoint",
-        "URIs for UDP must specify",
-        "Aeron URIs must start with",
-    ),
-]
+pytestmark = pytest.mark.interop
 HOST = "127.0.0.1"
 MANY = (
     "alias=a|tags={tag},8|session-id=99|ttl=2|cc=static|fc=min|gtag=5|tether=true|group=false|"
@@ -234,6 +226,12 @@ def test_two_archives_record_one_multicast_stream_alike(bench: Any, local: Any) 
     publication.close()
 
 
+@pytest.mark.error_log(
+    "Aeron URIs must start with",
+    "URIs for UDP must specify",
+    "address:port is required",
+    "unresolved - endpoint",
+)
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [

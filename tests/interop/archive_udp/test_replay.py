@@ -8,16 +8,7 @@ import pytest
 from peer.client import JavaError
 from waits import wait_until
 
-pytestmark = [
-    pytest.mark.interop,
-    pytest.mark.error_log(
-        "no connection established for replayChannel",
-        "address:port is required",
-        "URIs for UDP must specify",
-        "endpoint has port=0",
-        "control-mode=",
-    ),
-]
+pytestmark = pytest.mark.interop
 HOST = "127.0.0.1"
 FOLLOW = -1
 TO_STOP = -2
@@ -131,6 +122,7 @@ def test_a_replay_ends_when_its_subscriber_leaves(bench: Any) -> None:
     bench.site.wait_replays_ended()
 
 
+@pytest.mark.error_log("no connection established for replayChannel")
 def test_a_replay_nobody_listens_to_is_given_up(bench: Any, address: Any) -> None:
     recording_id, position = bench.recorded(100, 100)
     endpoint = address()
@@ -148,6 +140,9 @@ def test_a_replay_nobody_listens_to_is_given_up(bench: Any, address: Any) -> Non
     bench.site.wait_replays_ended()
 
 
+@pytest.mark.error_log(
+    "URIs for UDP must specify", "address:port is required", "control-mode=", "endpoint has port=0"
+)
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [

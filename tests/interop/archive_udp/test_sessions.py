@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.interop,
-    pytest.mark.error_log("controlSessionId=", "onPublicationError"),
-    pytest.mark.processes_end,
+    pytest.mark.error_log("controlSessionId=", "onPublicationError", at_times=True),
 ]
 HOST = "127.0.0.1"
 SESSIONS = 102
@@ -152,6 +151,7 @@ def test_an_archive_that_is_not_there_is_told_in_time(
         )
 
 
+@pytest.mark.processes_end(at_times=True)
 def test_clients_notice_an_archive_that_ends_and_connect_to_the_next(
     site: Any, sites: Any, java_client: Any, our_client: Any, address: Any
 ) -> None:

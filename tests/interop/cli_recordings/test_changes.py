@@ -13,10 +13,7 @@ from .conftest import CHANNEL, SEGMENT, segments
 if TYPE_CHECKING:
     from .conftest import Recordist, Run
 
-pytestmark = [
-    pytest.mark.interop,
-    pytest.mark.error_log("replayPosition=", "cannot extend recording"),
-]
+pytestmark = pytest.mark.interop
 
 #: Messages of a kibibyte that fill three segments and a half.
 MESSAGES = 448
@@ -39,6 +36,7 @@ def test_truncate_cuts_a_recording_and_waits_for_the_files(
     assert recordist.numbers(recording_id) == list(range(cut // 1024))
 
 
+@pytest.mark.error_log("replayPosition=")
 def test_truncate_refuses_a_position_within_a_frame_and_changes_nothing(
     run: Run, any_archive: Any, recordist: Recordist, stream_id: int
 ) -> None:
@@ -293,6 +291,7 @@ def test_extending_waits_for_the_publication(
     assert recordist.numbers(recording_id) == list(range(10))
 
 
+@pytest.mark.error_log("cannot extend recording")
 def test_extending_by_what_does_not_continue_is_an_error_when_waited_for(
     run: Run, any_archive: Any, recordist: Recordist, stream_id: int
 ) -> None:

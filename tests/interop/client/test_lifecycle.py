@@ -46,15 +46,7 @@ from aerolog.transport.errors import (
     ResourceClosedError,
 )
 
-pytestmark = [
-    pytest.mark.interop,
-    pytest.mark.error_log(
-        "Term length less than min length",
-        "only supports UDP media",
-        "onPublicationError",
-        "Unable to resolve image for correlationId",
-    ),
-]
+pytestmark = pytest.mark.interop
 
 IMPLEMENTATIONS = pytest.mark.parametrize("implementation", ["ours", "reference"])
 QUICK = {
@@ -259,6 +251,7 @@ def test_closing_a_client_tells_the_driver_and_ends_everything(
     )
 
 
+@pytest.mark.error_log("Term length less than min length", "only supports UDP media")
 def test_refused_commands_raise_the_drivers_reason(aeron, stream_id):
     with pytest.raises(RegistrationError) as caught:
         aeron.add_publication("aeron:ipc?term-length=1000", stream_id)
@@ -272,6 +265,7 @@ def test_refused_commands_raise_the_drivers_reason(aeron, stream_id):
         aeron.add_publication("aeron:ipc", 1 << 31)
 
 
+@pytest.mark.error_log("Term length less than min length")
 def test_commands_without_waiting_give_futures(aeron, stream_id, wait_until):
     future = aeron.add_publication_async("aeron:ipc?term-length=64k", stream_id)
     publication = future.result(30)
@@ -407,6 +401,7 @@ def test_session_ids_are_drawn_by_the_driver(aeron, stream_id):
     assert aeron.next_correlation_id() < aeron.next_correlation_id()
 
 
+@pytest.mark.error_log("onPublicationError")
 def test_a_rejected_image_goes_and_the_publisher_hears_of_it(stream, wait_until):
     stream.image.reject("not wanted")
     wait_until(lambda: stream.image.closed, "the image to go")
@@ -415,6 +410,7 @@ def test_a_rejected_image_goes_and_the_publisher_hears_of_it(stream, wait_until)
         stream.image.reject("x" * 1024)
 
 
+@pytest.mark.error_log("Unable to resolve image for correlationId", "onPublicationError")
 def test_rejecting_an_image_of_nobody_is_an_error(aeron, stream, wait_until):
     image = stream.image
     stream.publication.close()
@@ -670,6 +666,7 @@ def test_a_driver_ends_on_request_when_it_is_allowed_to(
     assert not driver_is_active(aeron_dir)
 
 
+@pytest.mark.error_log("Term length less than min length")
 def test_error_log_and_loss_report_are_read_from_the_directory(aeron, any_driver, wait_until):
     with pytest.raises(RegistrationError):
         aeron.add_publication("aeron:ipc?term-length=999", 1)

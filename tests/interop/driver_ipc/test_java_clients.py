@@ -6,10 +6,7 @@ import peer
 import pytest
 from waits import wait_until
 
-pytestmark = [
-    pytest.mark.interop,
-    pytest.mark.error_log("onPublicationError", "Term length less than min length"),
-]
+pytestmark = pytest.mark.interop
 
 FAST = {
     "aeron.timer.interval": "100ms",
@@ -207,6 +204,7 @@ def test_an_untethered_subscriber_is_left_behind_and_comes_back(
     assert [m["data"] for m in slow.poll(1)] == [b"again"]
 
 
+@pytest.mark.error_log("onPublicationError")
 def test_an_image_is_rejected_and_joined_again(fast_driver, java_client):
     client = java_client(fast_driver.aeron_dir)
     subscription = client.add_subscription("aeron:ipc", 7)
@@ -232,6 +230,7 @@ def test_session_ids_that_a_client_asks_for_are_free(any_driver, java_client, st
     assert client.nextSessionId(stream_id) != wanted
 
 
+@pytest.mark.error_log("Term length less than min length")
 def test_a_channel_that_is_refused_raises_with_the_code(any_driver, java_client, stream_id):
     client = java_client(any_driver.aeron_dir)
     with pytest.raises(peer.JavaError, match="Term length less than min length") as caught:

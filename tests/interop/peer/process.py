@@ -5,6 +5,7 @@ import itertools
 import os
 import queue
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -13,13 +14,16 @@ from pathlib import Path
 from typing import Self
 
 from peer.artifact import cache_dir
-from peer.process_ends import Entries, error_entries, undeclared
+from peer.process_ends import Entries, error_entries, is_crash, undeclared
 
 LOG_LINES = 25
 LOG_COLUMNS = 200
 _numbers = itertools.count(1)
 _started: list["ServerProcess"] = []
 _watched: list["ServerProcess"] = []  # those whose end no test was asked about yet
+#: What tests have declared and that happened, since somebody emptied it: parts of entries, ENDS.
+matched: set[str] = set()
+ENDS = "processes_end"
 
 
 def recent_logs() -> list[tuple[str, str]]:
@@ -55,6 +59,8 @@ def complaints(declared: Iterable[str], *, may_end: bool = False) -> list[str]:
     parts = set(declared)
     if may_end:
         for process in _watched:
+            if process.has_ended_unasked:
+                matched.add(ENDS)
             process.expect_end()
     found = [line for process in _watched for line in process.complaints(parts)]
     _watched[:] = [process for process in _watched if process.running]
@@ -124,9 +130,20 @@ class ServerProcess:
         return self.process.pid
 
     @property
+    def is_ours(self) -> bool:
+        """Whether the child runs our code, and not the reference's."""
+        return sys.executable in self.command
+
+    @property
     def running(self) -> bool:
         """Whether the child has not ended."""
         return self.process.poll() is None
+
+    @property
+    def has_ended_unasked(self) -> bool:
+        """Whether the child has ended, or ended badly, and no test has asked for that."""
+        is_bad = self._bad_code is not None and not self._may_end
+        return not self.running and (is_bad or not self._is_end_asked)
 
     def log(self) -> str:
         """Everything the child has printed so far."""
@@ -177,10 +194,12 @@ class ServerProcess:
         self._declared |= declared
         self._look()
         new, self._new = self._new, Counter()
-        found = [f"{self.name}: {line}" for line in undeclared(new, self._declared)]
+        matched.update(part for part in self._declared for _, text in new if part in text)
+        lines = undeclared(new, self._declared, is_ours=self.is_ours)
+        found = [f"{self.name}: {line}" for line in lines]
+        is_unasked = self.has_ended_unasked
         code = self.process.poll()
-        is_bad = self._bad_code is not None and not self._may_end
-        if code is not None and (is_bad or not self._is_end_asked):
+        if is_unasked or is_crash(code):
             found.append(f"{self.name} ended with {code}; its log:\n{self.log()[-4000:]}")
         return found
 

@@ -4,11 +4,17 @@ A test that expects an error says so with ``@pytest.mark.error_log("part of the 
 process that is shared by tests may have an entry late, so that what one test has declared holds as
 long as the process lives. ``@pytest.mark.processes_end`` is for tests whose processes end by
 themselves, as those do that lose a partner. An end that a test asks for, by ``kill``,
-``terminate``, ``stop`` or ``wait``, is declared by that call; ``stop`` expects the exit code 0.
+``terminate``, ``stop`` or ``wait``, is declared by that call; ``stop`` expects the exit code 0. No
+test may declare that a process crashes.
+
+Where ``AEROLOG_LONG`` is set, a declaration that no entry has matched although all of its tests
+ran fails the run, so that none outlives what it was made for. What depends on the load is declared
+with ``at_times=True``, and need not happen.
 """
 
 import os
 import re
+import signal
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,8 +28,25 @@ from aerolog.transport.memory.cnc_header import FILE_NAME as CNC_FILE
 from aerolog.transport.memory.error_log import ErrorObservation
 
 Entries = Counter[tuple[str, str]]
-#: How the reference and its driver in C begin their entries, and ours those that are no defects.
+#: How the reference and its driver in C begin their entries.
 _NAMED = re.compile(r"(io|java|org|sun)\.|\(-?\d+\)")
+#: What our processes note when another was slow, or when they were and the driver gave up on them:
+#: that depends on the load.
+_SLOW = re.compile(
+    r"[\w.]*(TimeoutException|AeronEvent|ArchiveEvent|ClusterTerminationException)\b"
+    r"|.*(no connection established|unknown (publication|subscription|counter): | taken <.* back,"
+    r"|closed unexpectedly)"
+)
+#: Signals by which only a fault ends a process.
+_CRASHES = tuple(
+    -number
+    for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)
+)
+
+
+def is_crash(code: int | None) -> bool:
+    """Whether a process ended by a signal that only a fault sends."""
+    return code in _CRASHES
 
 
 def error_entries(folders: Iterable[Path]) -> Entries:
@@ -47,15 +70,16 @@ def _errors(path: Path) -> list[ErrorObservation]:
         return []  # the test has removed or damaged the file, or it is being made
 
 
-def undeclared(new: Entries, declared: Iterable[str]) -> list[str]:
+def undeclared(new: Entries, declared: Iterable[str], *, is_ours: bool) -> list[str]:
     """The entries that no test has declared.
 
-    In quick runs only those count that are a defect, whose exceptions the reference has no name
-    for: whether a peer notes that another one was slow depends on the machine.
+    In quick runs those do not count that depend on the load of the machine: what our processes note
+    of others that were slow, and whatever the reference has a name for.
     """
     parts = tuple(declared)
     if not os.environ.get("AEROLOG_LONG"):
-        new = Counter({entry: n for entry, n in new.items() if not _NAMED.match(entry[1])})
+        passed = _SLOW if is_ours else _NAMED
+        new = Counter({entry: n for entry, n in new.items() if not passed.match(entry[1])})
     return [
         f"{count} times in {name}: {text.splitlines()[0] if text else ''}"
         for (name, text), count in new.items()

@@ -10,7 +10,7 @@ from waits import wait_until
 
 from aerolog.transport.errors import RegistrationError
 
-pytestmark = [pytest.mark.interop, pytest.mark.error_log("onPublicationError")]
+pytestmark = pytest.mark.interop
 LENGTH = 65536
 
 
@@ -183,6 +183,7 @@ def test_without_eos_a_stream_ends_by_silence(own_link, stream_id):
     assert image.position == end
 
 
+@pytest.mark.error_log("onPublicationError")
 @pytest.mark.parametrize("row", [unicast(), multicast()], ids=["unicast", "multicast"])
 def test_a_refused_image_tells_its_publisher_why(make_link, link, our_client, stream_id, row):
     errors = []

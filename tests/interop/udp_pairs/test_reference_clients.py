@@ -5,7 +5,7 @@ from peer.channels import dynamic, manual, multicast, unicast
 from peer.streams import free_port
 from waits import wait_until
 
-pytestmark = [pytest.mark.interop, pytest.mark.error_log("onPublicationError")]
+pytestmark = pytest.mark.interop
 COUNT = 3000
 
 
@@ -74,6 +74,7 @@ def test_the_end_of_a_stream_is_told(clients, stream_id):
     assert events[1]["position"] == 64
 
 
+@pytest.mark.error_log("onPublicationError")
 def test_a_refusal_is_told(clients, stream_id):
     publication, (subscription,) = start(clients, unicast(), stream_id)
     publication.offer(b"unwanted")

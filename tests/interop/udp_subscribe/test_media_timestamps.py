@@ -11,10 +11,7 @@ from waits import wait_until
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import RegistrationError
 
-pytestmark = [
-    pytest.mark.interop,
-    pytest.mark.error_log("option conflicts with existing subscription", "media-rcv-ts-offset"),
-]
+pytestmark = pytest.mark.interop
 NEAR_NS = 60 * 1_000_000_000
 RESERVED = -8
 
@@ -190,6 +187,7 @@ def test_a_stream_merged_of_two_destinations_has_it_from_each(client):
     check_untouched(got, 0)
 
 
+@pytest.mark.error_log("media-rcv-ts-offset", "option conflicts with existing subscription")
 def test_a_subscription_that_wants_it_elsewhere_is_refused(client):
     port = free_port()
     first = client.add_subscription(udp(port, "media-rcv-ts-offset=8"), 10)
@@ -200,6 +198,7 @@ def test_a_subscription_that_wants_it_elsewhere_is_refused(client):
     assert second.local_addresses == first.local_addresses
 
 
+@pytest.mark.error_log("media-rcv-ts-offset")
 def test_times_that_would_overlap_are_refused(client):
     with pytest.raises(RegistrationError, match="overlap"):
         client.add_subscription(
