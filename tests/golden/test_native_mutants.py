@@ -62,17 +62,24 @@ LAYOUTS = {
     "transport/memory/records.pxd": Layout(
         f"{MEMORY}.ring_buffer,{MEMORY}.broadcast,{MEMORY}.error_log", (RECORDS,)
     ),
-    "transport/memory/ring_buffer.pyx": Layout(f"{MEMORY}.ring_buffer", (RECORDS,)),
+    "transport/memory/ring_buffer.pyx": Layout(
+        f"{MEMORY}.ring_buffer", (RECORDS,), names=".*_AT|TRAILER"
+    ),
     "transport/memory/broadcast.pyx": Layout(f"{MEMORY}.broadcast", (RECORDS,)),
     "transport/logbuffer/descriptor.pxd": Layout(
         "aerolog.transport.logbuffer.descriptor",
         (f"{TABLES} -k log", "tests/unit/logbuffer/test_descriptor.py"),
-        left=frozenset({"META_DEFAULT_HEADER"}),  # of which the appender makes use
+        left=frozenset({"META_DEFAULT_HEADER"}),  # of which the cleaner makes use
     ),
     "transport/logbuffer/descriptor.pxd appender": Layout(
         "aerolog.transport.logbuffer.base_appender,aerolog.transport.logbuffer.appender",
         ("tests/unit/logbuffer/test_appender.py",),
-        names="META_DEFAULT_HEADER|META_TAIL_COUNTERS|META_ACTIVE_TERM_COUNT",
+        names="META_TAIL_COUNTERS|META_ACTIVE_TERM_COUNT",
+    ),
+    "transport/logbuffer/descriptor.pxd cleaner": Layout(
+        "aerolog.transport.logbuffer.cleaner",
+        ("tests/unit/logbuffer/test_cleaner.py",),
+        names="META_DEFAULT_HEADER",
     ),
     "archive/protocol/offsets.pxd": Layout(
         "", ("tests/unit/archive_protocol/test_native_offsets.py",)
