@@ -37,6 +37,7 @@ def test_the_archive_tool_describes_dumps_and_verifies_the_folder(
     assert "ERR" not in verified
 
 
+@pytest.mark.error_log("Aeron URIs must start with")
 def test_the_error_log_is_read_by_the_archive_tool(bench) -> None:
     with pytest.raises(peer.JavaError):
         bench.archive.startRecording("nonsense", bench.stream_id, "LOCAL")

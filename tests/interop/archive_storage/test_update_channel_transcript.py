@@ -67,6 +67,9 @@ def test_update_channel_of_an_unknown_recording(alike) -> None:
     assert sum("code=2 version=- error_message=" in line for line in lines) == 8
 
 
+@pytest.mark.error_log(
+    "Aeron URIs must start with", "no more input found", "unknown media", "URI length"
+)
 @pytest.mark.parametrize(
     "channel",
     ["", "garbage", "aeron:ipc?", "aeron:ipc?alias", "aeron:", "aeron:ipc?alias=" + "q" * 5000],
