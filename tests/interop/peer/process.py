@@ -5,7 +5,6 @@ import itertools
 import os
 import queue
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -130,11 +129,6 @@ class ServerProcess:
         return self.process.pid
 
     @property
-    def is_ours(self) -> bool:
-        """Whether the child runs our code, and not the reference's."""
-        return sys.executable in self.command
-
-    @property
     def running(self) -> bool:
         """Whether the child has not ended."""
         return self.process.poll() is None
@@ -195,8 +189,7 @@ class ServerProcess:
         self._look()
         new, self._new = self._new, Counter()
         matched.update(part for part in self._declared for _, text in new if part in text)
-        lines = undeclared(new, self._declared, is_ours=self.is_ours)
-        found = [f"{self.name}: {line}" for line in lines]
+        found = [f"{self.name}: {line}" for line in undeclared(new, self._declared)]
         is_unasked = self.has_ended_unasked
         code = self.process.poll()
         if is_unasked or is_crash(code):

@@ -28,15 +28,8 @@ from aerolog.transport.memory.cnc_header import FILE_NAME as CNC_FILE
 from aerolog.transport.memory.error_log import ErrorObservation
 
 Entries = Counter[tuple[str, str]]
-#: How the reference and its driver in C begin their entries.
+#: How the reference and its driver in C begin their entries, and ours those that are no defects.
 _NAMED = re.compile(r"(io|java|org|sun)\.|\(-?\d+\)")
-#: What our processes note when another was slow, or when they were and the driver gave up on them:
-#: that depends on the load.
-_SLOW = re.compile(
-    r"[\w.]*(TimeoutException|AeronEvent|ArchiveEvent|ClusterTerminationException)\b"
-    r"|.*(no connection established|unknown (publication|subscription|counter): | taken <.* back,"
-    r"|closed unexpectedly)"
-)
 #: Signals by which only a fault ends a process.
 _CRASHES = tuple(
     -number
@@ -70,16 +63,15 @@ def _errors(path: Path) -> list[ErrorObservation]:
         return []  # the test has removed or damaged the file, or it is being made
 
 
-def undeclared(new: Entries, declared: Iterable[str], *, is_ours: bool) -> list[str]:
+def undeclared(new: Entries, declared: Iterable[str]) -> list[str]:
     """The entries that no test has declared.
 
-    In quick runs those do not count that depend on the load of the machine: what our processes note
-    of others that were slow, and whatever the reference has a name for.
+    In quick runs only those count that are a defect, whose exceptions the reference has no name
+    for: whether a peer notes that another one was slow depends on the machine.
     """
     parts = tuple(declared)
     if not os.environ.get("AEROLOG_LONG"):
-        passed = _SLOW if is_ours else _NAMED
-        new = Counter({entry: n for entry, n in new.items() if not passed.match(entry[1])})
+        new = Counter({entry: n for entry, n in new.items() if not _NAMED.match(entry[1])})
     return [
         f"{count} times in {name}: {text.splitlines()[0] if text else ''}"
         for (name, text), count in new.items()

@@ -214,7 +214,7 @@ def server(tmp_path):
     ("text", "is_long", "is_seen"),
     [
         ("it broke", False, True),
-        ("java.lang.IllegalArgumentException: ERROR - bad", False, True),
+        ("java.lang.IllegalArgumentException: ERROR - bad", False, False),
         ("io.aeron.exceptions.TimeoutException: ERROR - slow", False, False),
         ("io.aeron.exceptions.TimeoutException: ERROR - slow", True, True),
     ],
