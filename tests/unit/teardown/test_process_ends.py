@@ -70,7 +70,7 @@ def outcomes(tmp_path: Path, code: str, **environment: str) -> dict[str, list[st
     return found
 
 
-def only(found: dict[str, list[str]], name: str, part: str) -> None:
+def check_only(found: dict[str, list[str]], name: str, part: str) -> None:
     """One test is at fault, and it says why."""
     assert list(found) == [name], found
     assert part in " ".join(found[name]), found
@@ -94,7 +94,7 @@ def test_an_end_in_a_test_is_seen_in_it(tmp_path: Path, scope: str, number: str)
         def test_three(server): pass
         """,
     )
-    only(found, "test_two", "partner ended with -")
+    check_only(found, "test_two", "partner ended with -")
 
 
 @pytest.mark.parametrize("scope", ["module", "session"])
@@ -117,7 +117,7 @@ def test_an_end_while_a_fixture_begins_is_seen_in_its_test(tmp_path: Path, scope
         def test_three(server): pass
         """,
     )
-    only(found, "test_two", "partner ended with -11")
+    check_only(found, "test_two", "partner ended with -11")
 
 
 @pytest.mark.parametrize("scope", ["module", "session"])
@@ -142,7 +142,7 @@ def test_an_end_while_a_fixture_ends_is_seen_in_the_test_before(tmp_path: Path, 
         def test_two(later): pass
         """,
     )
-    only(found, "test_two", "partner ended with -6")
+    check_only(found, "test_two", "partner ended with -6")
 
 
 def test_an_end_between_two_files_is_seen_in_the_first(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_an_end_between_two_files_is_seen_in_the_first(tmp_path: Path) -> None:
         def test_one(): pass
         """,
     )
-    only(found, "test_one", "partner ended with -9")
+    check_only(found, "test_one", "partner ended with -9")
 
 
 def test_a_crash_cannot_be_declared(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_crash_cannot_be_declared(tmp_path: Path) -> None:
         def test_crashes(): end(start(), signal.SIGSEGV)
         """,
     )
-    only(found, "test_crashes", "partner ended with -11")
+    check_only(found, "test_crashes", "partner ended with -11")
 
 
 def test_a_bad_exit_code_of_a_stop_is_seen(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_bad_exit_code_of_a_stop_is_seen(tmp_path: Path) -> None:
         def test_one(server): pass
         """,
     )
-    only(found, "test_one", "partner ended with 3")
+    check_only(found, "test_one", "partner ended with 3")
 
 
 ENTRIES = """
@@ -235,7 +235,7 @@ def test_a_declared_entry_is_none(tmp_path: Path) -> None:
 
         def test_two(server): server.note("it broke")
     """
-    only(outcomes(tmp_path, ENTRIES + dedent(code)), "test_two", "it broke")
+    check_only(outcomes(tmp_path, ENTRIES + dedent(code)), "test_two", "it broke")
 
 
 @pytest.mark.parametrize("is_long", [False, True])
