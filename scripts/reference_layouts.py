@@ -1,9 +1,10 @@
 """Records the bytes that the layouts of aerolog are held against, from the running reference.
 
 Usage: reference_layouts.py [FILE]; without it tests/golden/data/reference-layouts.json is written.
-The reference's encoders make one message of each kind, and its driver a log and a cnc.dat. A second
-run makes the same file, but for the driver's start and process id in the header of cnc.dat and the
-sizes of the machine's socket buffers in the log.
+The reference's encoders make one message of each kind, its driver a log and a cnc.dat, and its
+flyweights and classes of files what written_layouts.py asks for. A second run makes the same file,
+but for the driver's start and process id in the header of cnc.dat and the sizes of the machine's
+socket buffers in the log.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "interop"))
@@ -18,8 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"
 
 from peer.raw_client import RawClient
 from peer.servers import ServerSpec, start_java
+from peer.tools import java_tool
 from reference_encoders import as_reference_encodes, one_of_each
 from shared_memory import memory_path
+from written_layouts import written_by_the_reference
 
 from aerolog.transport.protocol import commands
 
@@ -48,10 +52,13 @@ def recorded() -> dict[str, object]:
     messages = one_of_each()
     encoded = as_reference_encodes(list(messages), list(messages.values()))
     log_metadata, cnc_header = made_by_a_driver()
+    with tempfile.TemporaryDirectory() as folder:
+        written = written_by_the_reference(java_tool, Path(folder))
     return {
         "messages": {name: data.hex() for name, data in zip(messages, encoded, strict=True)},
         "log_metadata": log_metadata.hex(),
         "cnc_header": cnc_header.hex(),
+        "written": written,
     }
 
 

@@ -70,8 +70,7 @@ SUITES = {
         in_order=True,
     ),
     "cluster": Suite(("tests/cluster",), LOCAL, 9, workers=2, needs=(*JDK, "maven")),
-    # The same steps on our processes and on the reference's: all that they say and leave.
-    # The same scripts on ours and on the reference: what they leave and what tools say is equal.
+    # The same scripts on ours and on the reference's: what they leave and what tools say is equal.
     "differential": Suite(("tests/differential",), LOCAL, 4, workers=2, needs=(*JDK, "maven")),
     "simulation": Suite(("tests/sim",), LOCAL, 4),
     "crash": Suite(("tests/crash",), LOCAL, 8),

@@ -259,7 +259,7 @@ class _LazyTimeline:
         if found.knows(position):
             return None
         return (
-            f"when position {position} was recorded is not known, as its segment came without a"
-            " time index: let it go by its size, or by hand (aerolog recordings purge-segments"
+            f"when position {position} was recorded is not known, as the time index has no times"
+            " there: let it go by its size, or by hand (aerolog recordings purge-segments"
             f" {found.recording_id})"
         )

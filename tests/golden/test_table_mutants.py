@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-import reference_layouts as written
+import written_layouts as written
 from golden_data import GOLDEN_ARCHIVE, layouts_of_the_reference, manifest
 from mark_headers import cluster_header
 from node_steps import with_ours

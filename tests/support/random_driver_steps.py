@@ -31,10 +31,19 @@ COMMAND_PORTS, STREAM_PORTS = range(6), range(6, 16)
 GOOD_PUBLICATIONS = (
     "aeron:ipc?term-length=64k|session-id={s}|{at}",
     "aeron:ipc?term-length=128k|session-id={s}|{at}|mtu=2048|pub-wnd=16k|linger=0|tags=1{s},2{s}",
-    "aeron:ipc?session-id={s}|{at}|alias=odd|eos=xyz|sparse=false|max-resend=3|ssc=true|term-length=64k",
+    (
+        "aeron:ipc?session-id={s}|{at}|alias=odd|eos=xyz|sparse=false|max-resend=3|ssc=true"
+        "|term-length=64k"
+    ),
     "aeron:udp?endpoint=localhost:{p}|session-id={s}|{at}|term-length=64k|linger=0",
-    "aeron:udp?endpoint=localhost:{p}|session-id={s}|{at}|term-length=64k|fc=min,g:/2,t:1s|so-sndbuf=64k",
-    "aeron:udp?control=localhost:{p}|control-mode=dynamic|session-id={s}|{at}|term-length=64k|fc=max",
+    (
+        "aeron:udp?endpoint=localhost:{p}|session-id={s}|{at}|term-length=64k|fc=min,g:/2,t:1s"
+        "|so-sndbuf=64k"
+    ),
+    (
+        "aeron:udp?control=localhost:{p}|control-mode=dynamic|session-id={s}|{at}|term-length=64k"
+        "|fc=max"
+    ),
     "aeron:udp?control=localhost:{p}|control-mode=dynamic|session-id={s}|{at}|fc=min,g:/2,t:1s",
     "aeron:udp?control-mode=manual|session-id={s}|{at}|term-length=64k|ttl=3",
     "aeron:udp?control-mode=manual|control=localhost:{p}|session-id={s}|{at}|term-length=64k",

@@ -11,7 +11,7 @@ EXCEPT = ("archive/client/",)
 #: Documented in spite of their underscore (tuples, enumerations, os); pyspark's way to its JVM.
 NAMED_TUPLES = {"_asdict", "_field_defaults", "_fields", "_make", "_replace"}
 ENUMERATIONS = {"_generate_next_value_", "_name_", "_value2member_map_", "_value_"}
-DOCUMENTED = NAMED_TUPLES | ENUMERATIONS | {"_exit", "_gateway", "_jvm"}
+DOCUMENTED = NAMED_TUPLES | ENUMERATIONS | {"_exit", "_ensure_initialized", "_gateway", "_jvm"}
 PRIVATE = re.compile(r"_[A-Za-z]\w*")
 NOT_CODE = re.compile(r'"""(?:.|\n)*?"""|"[^"\n]*"|\'[^\'\n]*\'|#.*')
 CIMPORT = re.compile(r"^from +aerolog\S* +cimport +(\([^)]*\)|.*)$", re.MULTILINE)

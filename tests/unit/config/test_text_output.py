@@ -116,9 +116,13 @@ def test_of_an_agent_that_fails(capfd: pytest.CaptureFixture[str]) -> None:
 def test_a_reader_of_standard_error_that_has_gone_stops_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    offered = []
+
     class Gone(io.StringIO):
         def write(self, text: str) -> int:
+            offered.append(text)
             raise BrokenPipeError
 
     monkeypatch.setattr("sys.stderr", Gone())
     write_text("anything\n")
+    assert offered == ["anything\n"]
