@@ -207,7 +207,10 @@ class _Timelines:
         if index.source == SOURCE_DESCRIPTOR or not index.entries:
             problems = "; ".join(index.problems)
             after = " once it has stopped" if descriptor.is_active else ""
-            why = f"it has no time index{problems and f' ({problems})'}: {make} makes one{after}"
+            why = (
+                f"it has no time index{problems and f' ({problems})'}: {make} makes one{after}"
+                " where its messages carry times"
+            )
         elif index.is_rebuilt and index.source == SOURCE_CLOCK:
             why = (
                 "its time index was made of the times in its catalog entry, which are not those of"
