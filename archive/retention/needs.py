@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.retention.holds import HOLD_NEED, Holds, step_lock
 from aerolog.archive.retention.reader_query import REPLAY
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -76,6 +77,7 @@ class Taking:
         return need.position < self.before
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PresentNeeds:
     """The needs of a folder's recordings, looked up at each question.

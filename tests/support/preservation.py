@@ -115,10 +115,9 @@ def _messages(
     """Position and payload of each whole message; behind damage with the next term."""
     data = path.read_bytes()
     for term in range(0, len(data), term_length):
-        at = max(term, first)
-        parts: list[bytes] = []
-        begin = at
         end = min(term + term_length, len(data))
+        at = begin = first if term < first < end else term
+        parts: list[bytes] = []
         while at + _FRAME.size <= end:
             length, version, flags, kind, offset, _, stream, _, _ = _FRAME.unpack_from(data, at)
             aligned = -(-length // 32) * 32

@@ -94,6 +94,7 @@ class NeedOptions:
     ] = None
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class RunOptions(NeedOptions):
     """Who else may need data, and whether the clock is believed."""
@@ -103,6 +104,7 @@ class RunOptions(NeedOptions):
     ] = False
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class TakingOptions(NeedOptions):
     """Who else may need data that a command takes away, and whether it is taken all the same."""
@@ -115,6 +117,7 @@ class TakingOptions(NeedOptions):
     ] = False
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class RecordingTakingOptions(TakingOptions):
     """The same, and where the holds are of an archive that does not tell its folder."""

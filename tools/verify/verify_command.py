@@ -39,8 +39,6 @@ def _way(name: str) -> str:
     app,
     examples=(
         "verify --archive-dir archive",
-        "verify 3 7 --checksum CRC-32C",
-        "verify --note",
         "verify 3 --repair-plan",
         "verify 3 --repair",
     ),
@@ -75,9 +73,8 @@ def verify(
         typer.Option(
             "--by",
             metavar="WAY",
-            help="What a repair makes of damage: pad (padding in its place, what was there is kept"
-            " in files beside it), copy (a new recording gets what can be read) or mark (the"
-            " recording becomes INVALID and its files stay).",
+            help="What a repair makes of damage: pad (padding; what was there is kept in files),"
+            " copy (a new recording gets what can be read) or mark (it becomes INVALID).",
             callback=_way,
         ),
     ] = "pad",
