@@ -34,9 +34,10 @@ _SECRET_NAME: Final = re.compile(rf"{_NAMES}|.*(?:secret|password|token|key).*",
 _QUOTED: Final = r"(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
 _VALUE: Final = rf"(?:b?{_QUOTED}|[^\s'\"]*[^\s'\",;.)}}\]])"
 # A setting in a text, as ``password=abc`` or ``fs.azure.account.key.x = abc``. The token of a
-# replay is the archive's own number, which the reference's error log has as well.
+# replay is the archive's own number, which the reference's error log has as well, and its event log
+# has the lengths of credentials.
 _SETTING: Final = re.compile(
-    r"(?<![\w.-])(?!replayToken\b)"
+    r"(?<![\w.-])(?!replayToken\b|\w{0,64}length\s?=\s?\d{1,10}\b)"
     rf"({_WHOLE}\s?=\s?){_VALUE}",
     re.IGNORECASE,
 )

@@ -110,7 +110,7 @@ def _classic_frame(frame: RawFrame, terminal: Terminal) -> None:
     if frame.flags & _WHOLE != _WHOLE:
         part = {FLAG_BEGIN: "BEGIN_FRAGMENT", FLAG_END: "END_FRAGMENT"}
         terminal.line(f"Fragmented frame. {part.get(frame.flags & _WHOLE, '')}")
-    terminal.line(hex_box(frame.payload))
+    terminal.write(hex_box(frame.payload) + "\n")
 
 
 def dump(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:

@@ -69,6 +69,7 @@ def test_purge_recording_refuses_what_is_in_use(alike) -> None:
     assert sum("cannot purge recording with active replay" in line for line in lines) == 2
 
 
+@pytest.mark.error_log("IsADirectoryError")
 def test_purge_recording_with_a_file_that_cannot_be_removed(alike) -> None:
     def scenario(t) -> None:
         recording = t.recorded(103, 3 * SEGMENT)

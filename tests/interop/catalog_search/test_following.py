@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from peer.servers import Server
 
 pytestmark = pytest.mark.interop
+TERMINATED = 143
 
 WAIT_S = 60.0
 TERM_LENGTH = 64 * 1024
@@ -69,8 +70,7 @@ class Followed:
 
     def restart_follower(self, between: Callable[[], object]) -> None:
         """Kill the follower, do something, and let another one follow."""
-        self.follower.process.kill()
-        self.follower.process.wait(30)
+        self.follower.kill()
         between()
         self.follower = self._follow()
 
@@ -94,7 +94,7 @@ class Followed:
         self.archive.close()
         self.aeron.close()
         if self.follower.running:
-            self.follower.stop()
+            assert self.follower.terminate() == TERMINATED
 
     def listed(self) -> dict[int, tuple[Any, ...]]:
         """What the archive's listing says, by recording id."""

@@ -57,6 +57,7 @@ def counter(client, counter_id):
     return next(k["value"] for k in client.counters() if k["id"] == counter_id)
 
 
+@pytest.mark.error_log("no room for the next term")
 def test_a_publisher_is_held_back_until_there_is_room_for_its_next_term(
     driver, java_client, filler
 ):

@@ -34,6 +34,8 @@ from aerolog.transport.secrets import without_secrets, without_secrets_in
         ("spark://me:hush@master:7077", "spark://master:7077"),
         ("cannot reach 's3://k:hush@b/x': refused", "cannot reach 's3://b/x': refused"),
         ("two: s3://k:hush@a and s3://k:hush@b.", "two: s3://a and s3://b."),
+        ("encodedCredentialsLength=12 password=hush", "encodedCredentialsLength=12 password=***"),
+        ("passwordlength=hush1", "passwordlength=***"),
         ("FATAL: password=hush host=h", "FATAL: password=*** host=h"),
         ("fs.azure.account.key.acc = hush", "fs.azure.account.key.acc = ***"),
         ("secret_access_key=hush, region=r", "secret_access_key=***, region=r"),
