@@ -268,6 +268,7 @@ def references(reference: object) -> dict[int, dict[str, Any]]:
     return {}
 
 
+@pytest.mark.error_log("asked to raise", "asked to spoil the snapshot")
 @pytest.mark.parametrize(
     "parts",
     [
