@@ -128,6 +128,8 @@ class DriverDirectory:
                 break
             label_length = struct.unpack_from("<i", record, LABEL_AT)[0]
             label = record[LABEL_AT + 4 : LABEL_AT + 4 + label_length].decode("latin-1")
+            if type_id == HEARTBEAT:  # the rest is the client's own, written at one of its beats
+                label = label.partition(" name=")[0]
             key = self._text(record[KEY_AT:KEY_END].rstrip(b"\0").decode("latin-1"))
             value, *ids = struct.unpack_from("<4q", values, counter_id * VALUE_LENGTH)
             is_timed = type_id in TIMED_TYPES or (type_id == SYSTEM and counter_id in TIMED_SYSTEM)
