@@ -97,8 +97,9 @@ def test_destinations_of_every_kind_on_channels_of_every_kind(tools: DriverTools
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("seed", seeds(3, 40))
+@pytest.mark.parametrize("seed", seeds(0, 40))
 def test_random_steps(tools: DriverTools, seed: int) -> None:
+    """Not in quick runs: whether a publication lingers when a driver ends depends on the time."""
     with DriverPair() as pair:
         DriverScript(pair, Random(seed)).run()
         assert_tools_say_the_same(pair, tools)
