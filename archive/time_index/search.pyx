@@ -177,7 +177,9 @@ cdef class TimeCursor:
         if number < 0:
             self._low_time, self._low_position = self._head_time, self._head_position
             following = self._valid_at_or_after(self.blocks.first, self.blocks.limit)
-            self._is_vague = following != self.blocks.first
+            # The head's time is a bound, as frames may have come long after it. An index that is
+            # whole has an entry where its recording begins.
+            self._is_repeat = self._is_vague = True
         else:
             high = self._count
             while high - low > 1:

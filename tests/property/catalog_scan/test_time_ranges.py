@@ -42,12 +42,12 @@ steps = st.one_of(st.integers(0, 3_000_000), st.sampled_from([0, 1_000, -5_000_0
 
 @st.composite
 def indexes(draw: st.DrawFn) -> list[tuple[int, int]]:
-    """Entries at any positions of the recording, with pauses and steps of the clock.
+    """Entries at the begin and any other positions, with pauses and steps of the clock.
 
-    A position that is repeated would say that no time is known there.
+    No time is known before the first entry, and where a position is repeated.
     """
     _, ends = recorded()
-    places = sorted(draw(st.sets(st.sampled_from([0, *ends]), min_size=1, max_size=30)))
+    places = sorted({0} | draw(st.sets(st.sampled_from(ends), max_size=30)))
     times = accumulate((draw(steps) for _ in places), initial=START_NS)
     return list(zip(times, places, strict=False))
 
