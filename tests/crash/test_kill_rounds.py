@@ -392,8 +392,9 @@ def test_recordings_and_requests_survive_kills(crashing: Any, name: str) -> None
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(("crashing", "name"), settings("dedicated"), indirect=["crashing"])
 def test_segments_and_their_times_survive_kills_while_they_move(crashing: Any, name: str) -> None:
+    """Segments are on their way at each kill, whether or not an answer comes before it."""
     rounds = play(crashing, name, 8, Migrations)
-    assert any(step.startswith("migrate") for step in rounds.made), rounds.made
+    assert rounds.truths
 
 
 @pytest.mark.slow
