@@ -49,11 +49,11 @@ SUITES = {
     "unit": Suite(
         ("tests/unit", "tests/property", "tests/golden", "tests/fuzz", "tests/tidy"),
         LOCAL,
-        7.5,
+        9,
         workers=2,
     ),
     # Commands that are given odd words, and files that are odd or change while they are read.
-    "commands": Suite(("tests/commands",), LOCAL, 3, workers=2),
+    "commands": Suite(("tests/commands",), LOCAL, 2.5, workers=2),
     "interop": Suite(("tests/interop",), LOCAL, 22, workers=3, needs=(*JDK, "maven")),
     # The samples of the documentation, run against live servers, wait as interop does.
     "samples": Suite(("tests/pages/test_samples.py",), LOCAL, 4, needs=(*JDK, "maven")),
@@ -71,11 +71,11 @@ SUITES = {
     ),
     "cluster": Suite(("tests/cluster",), LOCAL, 9, workers=2, needs=(*JDK, "maven")),
     # The same scripts on ours and on the reference's: what they leave and what tools say is equal.
-    "differential": Suite(("tests/differential",), LOCAL, 2.5, workers=2, needs=(*JDK, "maven")),
-    "simulation": Suite(("tests/sim",), LOCAL, 3.5),
+    "differential": Suite(("tests/differential",), LOCAL, 2, workers=2, needs=(*JDK, "maven")),
+    "simulation": Suite(("tests/sim",), LOCAL, 4),
     "crash": Suite(("tests/crash",), LOCAL, 9.5),
     # What deletes or rewrites, against a reader of its own: nothing else is lost.
-    "preservation": Suite(("tests/preservation",), LOCAL, 2, workers=2),
+    "preservation": Suite(("tests/preservation",), LOCAL, 1.5, workers=2),
     # What becomes of the others when one part fails, of ours and of the reference's.
     "fate": Suite(("tests/fate",), LOCAL, 4.5, workers=2, needs=(*JDK, "maven")),
     # Spark, SQL servers and object stores, wherever their tests are.
