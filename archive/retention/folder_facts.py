@@ -203,7 +203,7 @@ class _Timelines:
             index = TimeIndex.beside(self._archive_dir, descriptor, start, end, self._files)
         except (OSError, FileFormatError) as error:
             return UnknownTimeline(start, f"its time index cannot be read: {error}")
-        why = self._why_odd(index, descriptor)
+        why: str | None
         if index.source == SOURCE_DESCRIPTOR or not index.entries:
             problems = "; ".join(index.problems)
             after = " once it has stopped" if descriptor.is_active else ""
@@ -217,6 +217,8 @@ class _Timelines:
                 " its messages: let it go by its size, or by hand (aerolog recordings purge"
                 f" {recording_id})"
             )
+        else:
+            why = self._why_odd(index, descriptor)
         if why is None:
             return index
         index.close()

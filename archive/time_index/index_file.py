@@ -139,7 +139,7 @@ def resume_notes(
 def _end_ns(blocks: TimeBlocks, header: IndexHeader, descriptor: RecordingDescriptor) -> int | None:
     """When a stopped recording had come to its end; None where only bounds are known of it.
 
-    Entries behind the end, from before a truncation, tell it closely, and are about to go.
+    Entries after the end, which a truncation has left, give it closely. They are removed next.
     """
     stop = descriptor.stop_position
     cursor = TimeCursor(

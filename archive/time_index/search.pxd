@@ -15,7 +15,7 @@ cdef class TimeCursor:
     cdef int64_t _high_time, _high_position
     cdef bint _is_unknown            # whether the times between these positions are not known
     cdef bint _is_vague              # or are known by their bounds alone
-    cdef bint _is_repeat             # because the entry before them is repeated
+    cdef bint _is_repeat             # as there is no entry before them, or a repeated one
     cdef int64_t _head_time, _head_position
     cdef int64_t _tail_time, _tail_position
     cdef int64_t* _suffix_min        # of each block's and all later times; made when needed

@@ -216,7 +216,7 @@ cdef class TimeCursor:
             self._high_time, self._high_position = self._low_time, INT64_MAX
         elif self._tail_position > position:
             # An index has an entry where its recording ended, unless its end is lost.
-            self._is_vague = self._is_vague or number >= 0
+            self._is_vague = True
             self._high_time, self._high_position = self._tail_time, self._tail_position
         else:
             if self._tail_position > self._low_position:

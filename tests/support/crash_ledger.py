@@ -357,7 +357,7 @@ def check_times(
     found: Sequence[RecordingDescriptor],
     outcomes: Mapping[int, Outcome],
 ) -> dict[int, int]:
-    """Compare what is told of the times of messages with when they were sent and recorded.
+    """Compare the times that an archive gives for messages with when they were sent.
 
     Args:
         archive_dir: the archive's folder.
