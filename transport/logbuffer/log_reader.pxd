@@ -158,7 +158,6 @@ cdef class LogReader:
         const columns_t* columns,
         int64_t* needed,
     ) noexcept nogil
-    cdef bint _open(self, int64_t limit_position, cursor_t* cursor) noexcept nogil
     cdef void _step_back(self, cursor_t* cursor, const fragment_t* fragment) noexcept nogil
     cdef int _next_message(
         self, cursor_t* cursor, fragment_t* fragment, fragment_t* message

@@ -136,22 +136,40 @@ cdef inline void _fill_columns(
         columns.reserved_values[index] = get_i64(message.frame + RESERVED_VALUE_OFFSET)
 
 
-cdef inline int _take(
-    LogReader self, const fragment_t* fragment, fragment_t* message, bint assemble
+# What polls do for each fragment are functions and not methods, so that the compiler puts them into
+# the loops and keeps cursor and counter, whose addresses no call sees, in registers.
+
+
+cdef inline bint _open(LogReader self, int64_t limit_position, cursor_t* cursor) noexcept nogil:
+    """Set a cursor to the reader's position; False when nothing may be read there."""
+    return (
+        not load_acquire_i32(&self._closed)
+        and _holds(self)
+        and open_cursor(self.log, self._position, limit_position, cursor)
+    )
+
+
+cdef inline bint _holds(LogReader self) noexcept nogil:
+    # Only this reader moves the counter: another value says that the driver took it back.
+    return counter_is_live(&self.counter) and (
+        load_plain_i64(self.counter.value) == self._position
+    )
+
+
+cdef inline bint _is_whole(const fragment_t* fragment) noexcept nogil:
+    return fragment.flags & FLAGS_UNFRAGMENTED == FLAGS_UNFRAGMENTED
+
+
+cdef inline int _assemble(
+    LogReader self, const fragment_t* fragment, fragment_t* message
 ) noexcept nogil:
-    """Take a fragment; a function, so that the compiler can put it into the loops of polls."""
-    cdef int taken = ASSEMBLE_MESSAGE
+    """Take a part of a message from a log that was held before."""
+    cdef int taken = self.assembler.add(fragment, message)
+    if taken == ASSEMBLE_NO_MEMORY:
+        return taken
     if not counter_is_live(&self.counter):
+        self.assembler.take_back(fragment)
         return TAKE_LOST
-    if not assemble or fragment.flags & FLAGS_UNFRAGMENTED == FLAGS_UNFRAGMENTED:
-        message[0] = fragment[0]
-    else:
-        taken = self.assembler.add(fragment, message)
-        if taken == ASSEMBLE_NO_MEMORY:
-            return taken
-        if not counter_is_live(&self.counter):
-            self.assembler.take_back(fragment)
-            return TAKE_LOST
     self.frame_end = fragment.position
     return taken
 
@@ -175,10 +193,7 @@ cdef class LogReader:
         return self._position
 
     cdef bint holds(self) noexcept nogil:
-        # Only this reader moves the counter: another value says that the driver took it back.
-        return counter_is_live(&self.counter) and (
-            load_plain_i64(self.counter.value) == self._position
-        )
+        return _holds(self)
 
     cdef bint holds_log(self) noexcept nogil:
         return counter_is_live(&self.counter)
@@ -187,7 +202,7 @@ cdef class LogReader:
         cdef bint is_stored
         if position <= self._position:
             return
-        is_stored = not self.is_closed() and self.holds()
+        is_stored = not load_acquire_i32(&self._closed) and _holds(self)
         # Kept even if the reader was closed during the poll: the fragments were delivered.
         self._position = position
         if is_stored:
@@ -198,11 +213,6 @@ cdef class LogReader:
 
     cdef void close(self) noexcept nogil:
         store_release_i32(&self._closed, 1)
-
-    cdef bint _open(self, int64_t limit_position, cursor_t* cursor) noexcept nogil:
-        return not self.is_closed() and self.holds() and open_cursor(
-            self.log, self._position, limit_position, cursor
-        )
 
     cdef inline void _step_back(
         self, cursor_t* cursor, const fragment_t* fragment
@@ -220,7 +230,13 @@ cdef class LogReader:
     cdef int take(
         self, const fragment_t* fragment, fragment_t* message, bint assemble
     ) noexcept nogil:
-        return _take(self, fragment, message, assemble)
+        if not counter_is_live(&self.counter):
+            return TAKE_LOST
+        if assemble and not _is_whole(fragment):
+            return _assemble(self, fragment, message)
+        message[0] = fragment[0]
+        self.frame_end = fragment.position
+        return ASSEMBLE_MESSAGE
 
     cdef void settle(self, int64_t taken, int64_t end) noexcept nogil:
         self.advance(end if self.holds() else taken)
@@ -247,20 +263,29 @@ cdef class LogReader:
         int64_t limit_position,
         bint assemble,
     ) noexcept nogil:
+        cdef counter_t counter = self.counter
         cdef cursor_t cursor
         cdef fragment_t fragment, message
         cdef int64_t end = self._position
         cdef int32_t count = 0
         cdef int taken
-        if not self._open(limit_position, &cursor):
+        if not _open(self, limit_position, &cursor):
             return 0
         while count < limit and next_fragment(&cursor, &fragment):
-            taken = _take(self, &fragment, &message, assemble)
+            if not counter_is_live(&counter):
+                step_back(&cursor, &fragment)
+                break
+            if not assemble or _is_whole(&fragment):
+                self.frame_end = end = fragment.position
+                count += 1
+                handler(context, &fragment)
+                continue
+            taken = _assemble(self, &fragment, &message)
             if taken == ASSEMBLE_NO_MEMORY or taken == TAKE_LOST:
                 step_back(&cursor, &fragment)
                 break
-            count += 1
             end = fragment.position
+            count += 1
             if taken == ASSEMBLE_MESSAGE:
                 handler(context, &message)
         self.settle(end, cursor_position(&cursor))
@@ -274,21 +299,32 @@ cdef class LogReader:
         int64_t limit_position,
         bint assemble,
     ) noexcept nogil:
+        cdef counter_t counter = self.counter
         cdef cursor_t cursor
-        cdef fragment_t fragment, message
+        cdef fragment_t fragment, assembled
+        cdef const fragment_t* message
         cdef int64_t end = self._position
         cdef int32_t count = 0
         cdef int taken, action
-        if not self._open(limit_position, &cursor):
+        if not _open(self, limit_position, &cursor):
             return 0
         while count < limit and next_fragment(&cursor, &fragment):
-            action = ACTION_CONTINUE
-            taken = _take(self, &fragment, &message, assemble)
+            if not counter_is_live(&counter):
+                step_back(&cursor, &fragment)
+                break
+            if not assemble or _is_whole(&fragment):
+                self.frame_end = fragment.position
+                message = &fragment
+                taken = ASSEMBLE_MESSAGE
+            else:
+                message = &assembled
+                taken = _assemble(self, &fragment, &assembled)
             if taken == ASSEMBLE_NO_MEMORY or taken == TAKE_LOST:
                 step_back(&cursor, &fragment)
                 break
+            action = ACTION_CONTINUE
             if taken == ASSEMBLE_MESSAGE:
-                action = handler(context, &message)
+                action = handler(context, message)
             if action == ACTION_ABORT:
                 if message.is_assembled:
                     self.assembler.cut_back()
@@ -401,7 +437,7 @@ cdef class LogReader:
         cdef int64_t whole
         other_length[0] = -1
         for _ in range(_MAX_TERMS):
-            if count >= limit or not self._open(INT64_MAX, &cursor):
+            if count >= limit or not _open(self, INT64_MAX, &cursor):
                 break
             whole = self.delivered_position()
             while count < limit and self._next_message(&cursor, &fragment, &message) == 1:
@@ -442,7 +478,7 @@ cdef class LogReader:
         cdef int64_t whole
         needed[0] = -1
         for _ in range(_MAX_TERMS):
-            if count >= limit or not self._open(INT64_MAX, &cursor):
+            if count >= limit or not _open(self, INT64_MAX, &cursor):
                 break
             whole = self.delivered_position()
             while count < limit and self._next_message(&cursor, &fragment, &message) == 1:
