@@ -103,7 +103,7 @@ def be_given_up(stage: Stage, row: Row) -> None:
     if row.who in stage.heartbeats:
         own = stage.heartbeats[row.who]
         wait_until(
-            lambda: has_ended(stage, row) or not own & stage.clients(),
+            lambda: has_ended(stage) or not own & stage.clients(),
             "the driver to give the part up",
         )
         return
@@ -112,7 +112,7 @@ def be_given_up(stage: Stage, row: Row) -> None:
             stage.check(name, fate)
 
 
-def has_ended(stage: Stage, row: Row) -> bool:
+def has_ended(stage: Stage) -> bool:
     """Whether the part that has the driver ended, as a node does when its service is gone."""
     return not stage.parts[stage.names[0]].running
 

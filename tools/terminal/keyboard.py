@@ -47,7 +47,8 @@ class Keyboard:
     """Calls a function for each key, on a thread of its own. A context manager.
 
     The terminal hands keys on at once and does not show them. It is as it was again at the end of
-    the block, whatever ends it, and while the process is suspended.
+    the block, whatever ends it, and while the process is suspended. An exception of the function
+    interrupts the main thread, and the block then raises it.
     """
 
     def __init__(self, on_key: Callable[[str], object], fd: int | None = None) -> None:
@@ -62,8 +63,9 @@ class Keyboard:
         self._fd = sys.stdin.fileno() if fd is None else fd
         self._saved: list[Any] | None = None
         self._handlers: dict[int, Any] = {}
+        self._fault: Exception | None = None
         self._ending, self._end = os.pipe()
-        self._thread = threading.Thread(target=self._read, name="keyboard", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="keyboard", daemon=True)
 
     def __enter__(self) -> Self:
         """Have keys handed on.
@@ -95,6 +97,8 @@ class Keyboard:
             self.put_back()
         finally:
             self._finish()
+        if self._fault is not None:
+            raise self._fault
 
     def put_back(self) -> None:
         """The terminal as it was; again is harmless."""
@@ -137,6 +141,14 @@ class Keyboard:
 
     def _continue(self, _number: int, _frame: FrameType | None) -> None:
         self._take_over()
+
+    def _run(self) -> None:
+        try:
+            self._read()
+        except Exception as fault:  # noqa: BLE001 - the block raises it
+            self._fault = fault
+            # A signal to the main thread ends its wait, as a call of interrupt_main would not.
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def _read(self) -> None:
         while True:

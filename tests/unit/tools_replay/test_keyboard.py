@@ -66,6 +66,21 @@ def test_the_terminal_is_put_back_whatever_ends_the_block(
     assert modes(terminal[1]) == before
 
 
+def test_an_exception_of_the_function_ends_the_block(terminal: tuple[int, int]) -> None:
+    leader, follower = terminal
+    before = modes(follower)
+
+    def refuse(key: str) -> None:
+        raise ValueError(key)
+
+    with pytest.raises(ValueError, match="^q$"), Keyboard(refuse, follower):
+        os.write(leader, b"q")
+        threading.Event().wait(PATIENCE_S)
+
+    assert modes(follower) == before
+    assert "keyboard" not in threads()
+
+
 def test_handlers_of_signals_are_put_back_as_well(terminal: tuple[int, int]) -> None:
     numbers = (signal.SIGTSTP, signal.SIGQUIT, signal.SIGCONT)
     before = [signal.getsignal(number) for number in numbers]
