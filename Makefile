@@ -34,7 +34,7 @@ demo-udp: build ## record a lossy UDP stream between two network namespaces and 
 demo-cluster: build ## an auction on a cluster's node, which is killed while people bid
 	$(BIN)/python -m examples.auction $(ARGS)
 
-test: build $(STAMPS)/demo-data $(STAMPS)/test c-peer ## every suite that CI runs, each within its time budget; ARGS="unit interop" picks some
+test: build $(STAMPS)/demo-data $(STAMPS)/test c-peer ## every suite that CI runs, each within its time budget; ARGS="unit interop" picks some, ARGS=quick what to run before a commit
 	$(BIN)/python scripts/suites.py $(ARGS)
 
 test-long: build $(STAMPS)/demo-data $(STAMPS)/test ## what is too long for CI: slow tests, more seeds, more crash rounds

@@ -1,7 +1,7 @@
 """Runs the test suites that CI runs, each a pytest call of its own with a time budget.
 
-Usage: suites.py [NAME ...], or suites.py --long [ARGUMENT ...] for the tests marked slow, with
-further arguments for pytest. At the end stand every test that was skipped, with its reason, a
+Usage: suites.py [NAME ...], suites.py quick for what to run before a commit, or suites.py --long
+[ARGUMENT ...] for the tests marked slow, with further arguments for pytest. At the end stand every test that was skipped, with its reason, a
 table, and one line that says how the whole ended. The exit code is 1 when a suite failed or
 collected nothing, and 3 when all that ran passed but suites or peers were left out. With CI=true
 it is also 1 when a suite takes longer than its budget, or when something was left out.
@@ -42,6 +42,7 @@ class Suite:
     workers: int = 1
     in_order: bool = False
     needs: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
 LOCAL = "not spark and not database"
@@ -85,6 +86,27 @@ SUITES = {
         ("tests/packaging", "tests/docs", "tests/typing"), LOCAL, 6, workers=2, in_order=True
     ),
 }
+
+# Not one of the suites: the part of unit that needs neither a minute of its own nor many processes.
+QUICK = Suite(
+    ("tests/tidy", "tests/golden", "tests/unit"),
+    LOCAL,
+    3,
+    workers=2,
+    without=(
+        "tests/unit/catalog",
+        "tests/unit/catalog_pipeline",
+        "tests/unit/catalog_scan",
+        "tests/unit/catalog_search",
+        "tests/unit/catalog_spark",
+        "tests/unit/catalog_sql",
+        "tests/unit/examples",
+        "tests/unit/shell",
+        "tests/unit/teardown",
+        "tests/unit/testing_plugin",
+        "tests/unit/top",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -159,6 +181,7 @@ def run(name: str, suite: Suite, *, strict: bool, missing: set[str]) -> Outcome:
     report = REPORTS / f"{name}.xml"
     report.unlink(missing_ok=True)
     command = [*PYTEST, f"--junitxml={report}", "-m", f"not slow and {suite.marks}", *paths]
+    command += [f"--ignore={path}" for path in suite.without]
     if suite.workers > 1:
         command += ["-n", str(suite.workers), "--dist", "loadfile"]
     if suite.in_order:
@@ -232,13 +255,14 @@ def main() -> int:
     if sys.argv[1:2] == ["--long"]:
         return finish([run_long(sys.argv[2:])])
     names = sys.argv[1:] or list(SUITES)
-    unknown = [name for name in names if name not in SUITES]
+    known = {**SUITES, "quick": QUICK}
+    unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"unknown suite {unknown[0]}: one of {', '.join(SUITES)}", file=sys.stderr)
+        print(f"unknown suite {unknown[0]}: one of {', '.join(known)}", file=sys.stderr)
         return 2
     strict = os.environ.get("CI") == "true"
     missing = missing_packages()
-    return finish([run(name, SUITES[name], strict=strict, missing=missing) for name in names])
+    return finish([run(name, known[name], strict=strict, missing=missing) for name in names])
 
 
 def finish(outcomes: list[Outcome]) -> int:

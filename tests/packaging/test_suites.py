@@ -116,6 +116,23 @@ def test_a_suite_over_its_budget_fails_in_ci(suites, capsys, monkeypatch, ci, co
     assert ("over its time budget" in capsys.readouterr().out) == bool(code)
 
 
+def test_a_suite_runs_without_the_folders_that_it_leaves_to_others(suites, capsys, monkeypatch):
+    (path,) = suites.SUITES["first"].paths
+    slow = Path(path, "slow")
+    slow.mkdir()
+    (slow / "test_that_fails.py").write_text("def test_fails():\n    assert False\n")
+    quick = suites.Suite((path,), "not spark", 1, without=(str(slow),))
+    monkeypatch.setattr(suites, "QUICK", quick)
+    monkeypatch.setattr(sys, "argv", ["suites.py", "quick"])
+    assert suites.main() == 0, capsys.readouterr().out
+
+
+def test_quick_leaves_out_folders_that_exist_and_are_in_a_suite(suites):
+    root = SCRIPT.parents[1]
+    assert [path for path in suites.QUICK.without if not (root / path).is_dir()] == []
+    assert all(path.startswith("tests/unit/") for path in suites.QUICK.without)
+
+
 def test_a_suite_without_tests_is_named(suites, capsys, monkeypatch):
     monkeypatch.setattr(suites, "SUITES", {"cluster": suites.Suite(("nowhere",), "not spark", 1)})
     assert suites.main() == 0
