@@ -1,10 +1,11 @@
 """Runs the test suites that CI runs, each a pytest call of its own with a time budget.
 
 Usage: suites.py [NAME ...], suites.py quick for what to run before a commit, or suites.py --long
-[ARGUMENT ...] for the tests marked slow, with further arguments for pytest. At the end stand every test that was skipped, with its reason, a
-table, and one line that says how the whole ended. The exit code is 1 when a suite failed or
-collected nothing, and 3 when all that ran passed but suites or peers were left out. With CI=true
-it is also 1 when a suite takes longer than its budget, or when something was left out.
+[ARGUMENT ...] for the tests marked slow, with further arguments for pytest. At the end stand every
+test that was skipped, with its reason, a table, and one line that says how the whole ended. The
+exit code is 1 when a suite failed or collected nothing, and 3 when all that ran passed but suites
+or peers were left out. With CI=true it is also 1 when a suite takes longer than its budget, or when
+something was left out.
 """
 
 import os
