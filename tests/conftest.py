@@ -9,10 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from shared_memory import SHARED_MEMORY, left, prefix
 
 #: How temporary folders of the product and of tests begin; other programs clear their own.
 OURS = ("aerolog", "aeron", "pg-test")
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 # Run from a script in the background, a process has the interrupt signal ignored, and so has every
 # child: none of those that the tests interrupt would notice. A handler is not inherited.
