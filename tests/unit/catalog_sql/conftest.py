@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,7 @@ from golden_data import copy_archive
 from postgres import postgres_server, postgres_url  # noqa: F401
 from sql_catalogs import catalog, url  # noqa: F401
 
+from aerolog.catalog.index import migration
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:
@@ -34,3 +36,33 @@ def folder(tmp_path: Path) -> Path:
 def golden(tmp_path: Path) -> Path:
     """A copy of the folder that the reference's archive wrote."""
     return copy_archive(tmp_path / "golden")
+
+
+NEWER = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "{newer}"
+down_revision = "{newest}"
+
+
+def upgrade():
+    op.add_column("recordings", sa.Column("comment", sa.Text(), nullable=True))
+
+
+def downgrade():
+    op.drop_column("recordings", "comment")
+"""
+
+
+@pytest.fixture
+def newer_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A package whose newest revision adds a column to the tables of today."""
+    newest = migration.revisions()[-1]
+    newer = f"{int(newest) + 1:04d}"
+    migrations = tmp_path / "migrations"
+    shutil.copytree(migration.FOLDER, migrations)
+    text = NEWER.format(newer=newer, newest=newest)
+    (migrations / "versions" / f"r{newer}_comment.py").write_text(text)
+    monkeypatch.setattr(migration, "FOLDER", migrations)
+    return newer

@@ -1,4 +1,4 @@
-"""Tables of recordings with their segments, labels, exports, lineage, and the marks of jobs."""
+"""The tables: recordings with their segments, times, labels, holds, exports, lineage and marks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,21 @@ revision = "0001"
 down_revision = None
 
 KEY = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+LASTED = "CAST(stop_time_ms AS DOUBLE PRECISION) - start_time_ms"
+SPAN_CLASS = f"""(CASE WHEN stop_time_ms IS NULL THEN 12
+    WHEN {LASTED} < 1000 THEN 0
+    WHEN {LASTED} < 8000 THEN 1
+    WHEN {LASTED} < 64000 THEN 2
+    WHEN {LASTED} < 512000 THEN 3
+    WHEN {LASTED} < 4096000 THEN 4
+    WHEN {LASTED} < 32768000 THEN 5
+    WHEN {LASTED} < 262144000 THEN 6
+    WHEN {LASTED} < 2097152000 THEN 7
+    WHEN {LASTED} < 16777216000 THEN 8
+    WHEN {LASTED} < 134217728000 THEN 9
+    WHEN {LASTED} < 1073741824000 THEN 10
+    ELSE 11 END)"""
 
 
 def upgrade() -> None:
@@ -114,6 +129,12 @@ def upgrade() -> None:
         op.f("ix_recordings_stream_fk_start_time_ms"),
         "recordings",
         ["stream_fk", "start_time_ms"],
+        unique=False,
+    )
+    op.create_index(
+        op.f("ix_recordings_span_class"),
+        "recordings",
+        [sa.text(SPAN_CLASS), "start_time_ms"],
         unique=False,
     )
     op.create_table(
@@ -222,11 +243,55 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("export_fk", "path", name=op.f("pk_export_files")),
     )
+    op.create_table(
+        "time_index_files",
+        sa.Column("recording_fk", KEY, nullable=False),
+        sa.Column("source", sa.String(16), nullable=False),
+        sa.Column("is_rebuilt", sa.Integer(), nullable=False),
+        sa.Column("shift", sa.Integer(), nullable=False),
+        sa.Column("first_ns", sa.BigInteger(), nullable=False),
+        sa.Column("last_ns", sa.BigInteger(), nullable=False),
+        sa.Column("steps_back", sa.BigInteger(), nullable=False),
+        sa.Column("start_position", sa.BigInteger(), nullable=False),
+        sa.Column("end_position", sa.BigInteger(), nullable=True),
+        sa.Column("size_bytes", sa.BigInteger(), nullable=True),
+        sa.Column("modified_ns", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["recording_fk"], ["recordings.id"], name=op.f("fk_time_index_files_recording_fk")
+        ),
+        sa.PrimaryKeyConstraint("recording_fk", name=op.f("pk_time_index_files")),
+    )
+    op.create_table(
+        "time_index",
+        sa.Column("recording_fk", KEY, nullable=False),
+        sa.Column("time_ns", sa.BigInteger(), nullable=False),
+        sa.Column("until_ns", sa.BigInteger(), nullable=True),
+        sa.Column("position", sa.BigInteger(), nullable=False),
+        sa.Column("until_position", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["recording_fk"], ["recordings.id"], name=op.f("fk_time_index_recording_fk")
+        ),
+        sa.PrimaryKeyConstraint("recording_fk", "time_ns", name=op.f("pk_time_index")),
+    )
+    op.create_table(
+        "holds",
+        sa.Column("recording_fk", KEY, nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("until_ms", sa.BigInteger(), nullable=True),
+        sa.Column("since_ms", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["recording_fk"], ["recordings.id"], name=op.f("fk_holds_recording_fk")
+        ),
+        sa.PrimaryKeyConstraint("recording_fk", "reason", name=op.f("pk_holds")),
+    )
 
 
 def downgrade() -> None:
     """Drop the tables."""
     for name in (
+        "holds",
+        "time_index",
+        "time_index_files",
         "export_files",
         "tags",
         "segments",
