@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
 
 ROWS: Final = "rows"
 REJECTS: Final = "rejects"
-_PART = re.compile(r"part-(\d{19})-(\d{19})\.parquet")
 
 
 def parquet_name(recording_id: int) -> str:
@@ -23,12 +21,6 @@ def parquet_name(recording_id: int) -> str:
 def part_name(from_position: int, until_position: int) -> str:
     """Name of a range's file in a partitioned layout; by name they are in order of position."""
     return f"part-{from_position:019d}-{until_position:019d}.parquet"
-
-
-def part_range(name: str) -> tuple[int, int] | None:
-    """The range of a file's name, None when it is not the name of one."""
-    match = _PART.fullmatch(name)
-    return None if match is None else (int(match[1]), int(match[2]))
 
 
 def recording_key(recording_id: int, archive: str) -> str:

@@ -17,8 +17,7 @@ from aerolog.catalog.arrow.record_times import SettledTimes
 from aerolog.catalog.export.catalog_notes import CatalogNotes
 from aerolog.catalog.export.errors import TargetMismatchError
 from aerolog.catalog.export.layout import ROWS, end_of_part
-from aerolog.catalog.export.manifest import Manifest, as_before
-from aerolog.catalog.export.manifest_1 import finished_parts
+from aerolog.catalog.export.manifest import Manifest
 from aerolog.catalog.export.part_writer import Part, PartWriter, WrittenPart
 from aerolog.catalog.export.plan import Planner, RecordingExport, Request
 from aerolog.catalog.export.report import ExportProgress, ExportReport, ExportResult, MissingRange
@@ -145,9 +144,6 @@ class _Exporter:
         state = job.state
         assert state.until_position is not None
         until = state.until_position
-        if job.resumed and self._manifest.version == 1:
-            for written in finished_parts(self._target, self._manifest, job):
-                self._take(job, written)
         term_length = job.recording.descriptor.term_buffer_length
         while job.damage is None and self._skip_purged(job, until) < until:
             end = end_of_part(state.position, self._options.file_length, term_length)
@@ -276,8 +272,7 @@ def _open_manifest(
     found = Manifest.load(target)
     if found is not None:
         settled = _settled(target, found, decoder)
-        described = as_before(found.layout.get("decoder"), _described(settled))
-        found.check_layout(target, {"partition_by": keys, "decoder": described})
+        found.check_layout(target, {"partition_by": keys, "decoder": _described(settled)})
         return found, settled
     if options.partitioned:
         strange = [path for path, _ in target.files() if path.endswith(".parquet")]

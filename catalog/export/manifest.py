@@ -146,23 +146,6 @@ class RunEntry:
     kept: dict[str, int] = field(default_factory=dict)
 
 
-def as_before(before: Any, decoder: dict[str, Any] | None) -> dict[str, Any] | None:
-    """A decoder's name and options as a manifest of an earlier version has them.
-
-    Times of Protobuf were microseconds then, and no option said so.
-
-    Args:
-        before: the name and options in the manifest.
-        decoder: those of the decoder now.
-    """
-    if decoder is None or not isinstance(before, dict) or "time_unit" in before["options"]:
-        return decoder
-    if decoder["options"].get("time_unit") != "us":
-        return decoder
-    options = {name: one for name, one in decoder["options"].items() if name != "time_unit"}
-    return {**decoder, "options": options}
-
-
 @dataclass(slots=True)
 class Manifest:
     """What a target has, or what a run added to it.
@@ -174,7 +157,6 @@ class Manifest:
         files: by path.
         dropped: paths of files that were listed and are to be removed.
         run: of a pipeline, None in the manifest of an export.
-        version: of the form that it was read from; it is written in the form of today.
     """
 
     layout: dict[str, Any]
@@ -183,13 +165,12 @@ class Manifest:
     files: dict[str, FileEntry] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     run: RunEntry | None = None
-    version: int = VERSION
     _changed: bool = False
     _saved_ns: int = 0
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str) -> Manifest:
-        """Read a manifest of this version or of the one before.
+        """Read a manifest.
 
         Args:
             data: content of the manifest's file.
@@ -200,13 +181,9 @@ class Manifest:
         """
         try:
             content = json.loads(data)
-            version = content["version"]
-            if version == 1:
-                from aerolog.catalog.export import manifest_1
-
-                return manifest_1.read(content, name)
             if content["format"] != FORMAT:
                 raise ManifestError(f"{name} is no manifest of an export, move it away")
+            version = content["version"]
             if version != VERSION:
                 raise ManifestError(
                     f"{name} has version {version}, and this is for version {VERSION}:"

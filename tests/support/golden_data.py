@@ -1,4 +1,4 @@
-"""What others wrote and the tests compare with: see tests/golden/data/README.md."""
+"""What the reference wrote and the tests compare with: see tests/golden/data/README.md."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 
 _DATA = Path(__file__).resolve().parents[1] / "golden" / "data"
 GOLDEN_ARCHIVE = _DATA / "java-archive-1"
-#: Exports that an earlier version of ours began.
-OLD_EXPORTS = _DATA / "exports-1"
 
 
 def copy_archive(target: Path) -> Path:

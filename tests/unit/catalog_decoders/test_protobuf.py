@@ -20,7 +20,6 @@ from google.protobuf import (
 from grpc_tools import protoc
 
 from aerolog.catalog.decoders import Decoded, Decoder, DecoderError, check_decoded, make_decoder
-from aerolog.catalog.export.manifest import as_before
 
 PROTO = """syntax = "proto3";
 package shop;
@@ -212,17 +211,3 @@ def test_a_chain_of_many_messages_is_refused(depth: int) -> None:
         make_decoder("protobuf", {"descriptor_set": content, "message": "p.M0"})
     shallow = {"descriptor_set": content, "message": f"p.M{depth - 10}"}
     assert make_decoder("protobuf", shallow).schema.names == ["next"]
-
-
-def test_the_unit_of_times_is_an_option_that_an_older_export_lacks(descriptor_file: Path) -> None:
-    """Earlier versions had microseconds: their exports go on with them, and with nothing else."""
-    given = {"descriptor_file": str(descriptor_file), "message": "shop.Order"}
-    nanoseconds = make_decoder("protobuf", given)
-    assert nanoseconds.options["time_unit"] == "ns"
-    microseconds = make_decoder("protobuf", given | {"time_unit": "us"})
-    before = {"name": "protobuf", "options": dict(microseconds.options)}
-    del before["options"]["time_unit"]
-    for decoder, is_same in ((microseconds, True), (nanoseconds, False)):
-        now = {"name": "protobuf", "options": dict(decoder.options)}
-        assert (as_before(before, now) == before) is is_same
-        assert as_before(now, now) == now

@@ -21,7 +21,7 @@ from aerolog.catalog.export import (
     export_parquet,
 )
 from aerolog.catalog.export.checksum import RunningChecksum
-from aerolog.catalog.export.layout import end_of_part, part_name, part_range
+from aerolog.catalog.export.layout import end_of_part, part_name
 from aerolog.catalog.export.store import FolderStore
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import ConfigurationError
@@ -80,15 +80,17 @@ def test_files_are_named_by_the_positions_that_they_hold(archive: Path, out: Pat
     report = run(archive, out)
     found = parts(out)
     assert {path.parent.relative_to(out).as_posix() for path in found} == {"recording_id=0"}
-    ranges = [part_range(path.name) for path in found]
-    assert ranges[0] == (0, 128 * 1024)
-    for path, named in zip(found, ranges, strict=True):
-        assert named is not None
+    ranges: list[tuple[int, int]] = []
+    for path in found:
+        _, first, until = path.stem.split("-")
+        ranges.append(named := (int(first), int(until)))
+        assert path.name == part_name(*named)
         ends = read(path)["position"].to_pylist()
         assert named[0] < ends[0] <= ends[-1] <= named[1]
         told = pq.read_metadata(path).metadata
         assert (int(told[b"aerolog.from_position"]), int(told[b"aerolog.until_position"])) == named
         assert json.loads(told[b"aerolog.recording"])["recording_id"] == 0
+    assert ranges[0] == (0, 128 * 1024)
     assert [first for first, _ in ranges[1:]] == [last for _, last in ranges[:-1]]
     assert payloads(out) == MESSAGES
     assert (report.rows, report.results[0].files) == (len(MESSAGES), len(found))
@@ -392,8 +394,6 @@ def test_parts_end_where_terms_do() -> None:
     assert end_of_part(128, 128, 64) == 256
     assert end_of_part(0, 100, 64) == 128
     assert end_of_part(0, 10, 64) == 64
-    assert part_range(part_name(5, 6)) == (5, 6)
-    assert part_range("part-5-6.parquet") is None
 
 
 def test_a_running_checksum_is_that_of_the_whole() -> None:
