@@ -9,15 +9,16 @@ socket buffers in the log.
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "interop"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
+from golden_data import as_file
 from peer.raw_client import RawClient
 from peer.servers import ServerSpec, start_java
 from peer.tools import java_tool
@@ -47,7 +48,7 @@ METADATA_LENGTH, METADATA_USED = 4096, 512
 CNC_HEADER_LENGTH = 128
 
 
-def recorded() -> dict[str, object]:
+def recorded() -> dict[str, Any]:
     """The content of the file."""
     messages = one_of_each()
     encoded = as_reference_encodes(list(messages), list(messages.values()))
@@ -82,4 +83,4 @@ def made_by_a_driver() -> tuple[bytes, bytes]:
 
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else RECORDED
-    target.write_text(json.dumps(recorded(), indent=1) + "\n", encoding="utf-8")
+    target.write_text(as_file(recorded()), encoding="utf-8")

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _DATA = Path(__file__).resolve().parents[1] / "golden" / "data"
 GOLDEN_ARCHIVE = _DATA / "java-archive-1"
+GOLDEN_FILES = sorted(_DATA.rglob("*.json"))
 
 
 def copy_archive(target: Path) -> Path:
@@ -43,3 +47,21 @@ def layouts_of_the_reference() -> dict[str, Any]:
 
 def _loaded(name: str) -> Any:
     return json.loads((_DATA / name).read_text(encoding="utf-8"))
+
+
+def as_file(content: dict[str, Any]) -> str:
+    """The text of a golden file: each entry of a list or an object in it is a line."""
+    return "{\n" + ",\n".join(_parts(content)) + "\n}\n"
+
+
+def _parts(content: dict[str, Any]) -> Iterator[str]:
+    for name, value in content.items():
+        if isinstance(value, dict) and value:
+            lines = [f"  {json.dumps(key)}: {json.dumps(one)}" for key, one in value.items()]
+        elif isinstance(value, list) and value:
+            lines = [f"  {json.dumps(one)}" for one in value]
+        else:
+            yield f" {json.dumps(name)}: {json.dumps(value)}"
+            continue
+        first, last = "{}" if isinstance(value, dict) else "[]"
+        yield f" {json.dumps(name)}: {first}\n" + ",\n".join(lines) + f"\n {last}"
