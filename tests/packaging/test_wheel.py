@@ -43,6 +43,7 @@ def test_the_wheel_holds_one_package(names):
 def test_the_wheel_ships_stubs_declarations_and_the_typing_mark(names):
     assert "aerolog/py.typed" in names
     assert "aerolog/tools/wireshark/dissector.lua" in names
+    assert "aerolog/tools/metrics/grafana-dashboard.json" in names
     for folder in FOLDERS:
         for suffix in ("*.pyi", "*.pxd"):
             for source in (CHECKOUT / folder).rglob(suffix):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 _LISTEN = "127.0.0.1:9464"
+_DASHBOARD = Path(__file__).with_name("grafana-dashboard.json")
 
 
 def _address(listen: str) -> tuple[str, int]:
@@ -122,10 +125,9 @@ def serve_metrics(
     so, and the others when it is back.
     """
     if dashboard:
-        from aerolog.tools.metrics.grafana_dashboard import dashboard as made
         from aerolog.tools.terminal.console import print_json
 
-        print_json(made())
+        print_json(json.loads(_DASHBOARD.read_text(encoding="utf-8")))
         return
     from aerolog.tools.metrics.metrics_exporter import Exporter, MetricSources
 

@@ -8,21 +8,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from cluster_talk import answers, talk
-
-from aerolog.tools.metrics.dashboard_panels import ROWS
+from metric_dashboard import QUERIES
 
 if TYPE_CHECKING:
     from peer.cluster_node import Node
 
 
 def test_what_the_dashboard_asks_for_is_served(node: Node) -> None:
-    asked = {
-        name
-        for row in ROWS.values()
-        for panel in row
-        for query, _ in panel.queries
-        for name in re.findall(r"aerolog_cluster_\w+", query)
-    }
+    asked = {name for query, _ in QUERIES for name in re.findall(r"aerolog_cluster_\w+", query)}
     with talk(node) as cluster:
         assert answers(cluster, b"hello") == [b"hello"]
         command = ["serve-metrics", "--aeron-dir", node.aeron_dir, "--once"]

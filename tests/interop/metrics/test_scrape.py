@@ -7,10 +7,10 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from metric_dashboard import QUERIES
 from prerequisites import program_or_skip
 
 from aerolog.archive.client import AeronArchive
-from aerolog.tools.metrics.dashboard_panels import ROWS
 from aerolog.transport.client import Aeron
 
 from .conftest import wait_for
@@ -96,7 +96,7 @@ def test_prometheus_scrapes_a_driver_and_its_archive(
         assert found[0]["metric"]["version"] == "1.51.0"
 
         missing = WITHOUT_VALUES if implementation == "ours" else (*WITHOUT_VALUES, *OURS)
-        for query in (q for row in ROWS.values() for panel in row for q, _ in panel.queries):
+        for query, _ in QUERIES:
             if any(name in query for name in missing):
                 database.ask(as_grafana(query))
             else:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from metric_dashboard import DASHBOARD
 
 from aerolog.tools.main import main
-from aerolog.tools.metrics.grafana_dashboard import dashboard
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,7 +92,7 @@ def test_wrong_usage_is_named(
 
 def test_the_dashboard_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve-metrics", "--dashboard"]) == 0
-    assert json.loads(capsys.readouterr().out) == dashboard()
+    assert json.loads(capsys.readouterr().out) == DASHBOARD
 
 
 @pytest.mark.parametrize("missing", ["prometheus_client", "opentelemetry"])

@@ -1,21 +1,19 @@
 """The names of metrics are a promise: their form, their table, the page, the dashboard."""
 
-import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+from metric_dashboard import DASHBOARD, PANELS, QUERIES
 from prerequisites import program_or_skip
 
 from aerolog.tools.metrics import system_metrics
-from aerolog.tools.metrics.dashboard_panels import ROWS
 from aerolog.tools.metrics.families import FAMILIES, SECTIONS, Family, MetricKind
-from aerolog.tools.metrics.grafana_dashboard import VARIABLES, dashboard
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
-QUERIES = [query for row in ROWS.values() for panel in row for query, _ in panel.queries]
 #: System counters that are told otherwise or not at all.
 NOT_EXPORTED = {SystemCounter.AERON_VERSION, SystemCounter.CONTROL_PROTOCOL_VERSION}
 
@@ -47,7 +45,7 @@ def test_the_page_has_every_metric() -> None:
     assert page.count("| `aerolog_") == len(FAMILIES)
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("query", [query for query, _ in QUERIES])
 def test_a_query_of_the_dashboard_asks_for_what_is_exported(query: str) -> None:
     named = re.findall(r"(aerolog_\w+)(\{[^}]*\})?", query)
 
@@ -65,20 +63,24 @@ def test_a_query_of_the_dashboard_asks_for_what_is_exported(query: str) -> None:
 
 
 def test_legends_and_variables_name_labels() -> None:
-    for row in ROWS.values():
-        for panel in row:
-            for query, legend in panel.queries:
-                wanted = set(re.findall(r"\{\{(\w+)\}\}", legend))
-                for name in re.findall(r"aerolog_\w+", query):
-                    grouped = re.findall(r"by \(([^)]*)\)", query)
-                    kept = ", ".join(grouped).split(", ") if grouped else FAMILIES[name].labels
-                    assert wanted <= set(kept), (query, legend)
-    for label, metric in VARIABLES.items():
-        assert label in FAMILIES[metric].labels
+    for query, legend in QUERIES:
+        wanted = set(re.findall(r"\{\{(\w+)\}\}", legend))
+        for name in re.findall(r"aerolog_\w+", query):
+            grouped = re.findall(r"by \(([^)]*)\)", query)
+            kept = ", ".join(grouped).split(", ") if grouped else FAMILIES[name].labels
+            assert wanted <= set(kept), (query, legend)
+    variables = [one for one in DASHBOARD["templating"]["list"] if one["type"] == "query"]
+    assert {one["name"] for one in variables} == {"aeron_dir", "archive_dir", "catalog"}
+    for variable in variables:
+        assert variable["definition"] == variable["query"]["query"]
+        asked = re.fullmatch(r"label_values\((\w+), (\w+)\)", variable["definition"])
+        assert asked is not None, variable
+        assert asked[2] == variable["name"]
+        assert asked[2] in FAMILIES[asked[1]].labels
 
 
 def test_panels_do_not_overlap_and_have_their_own_ids() -> None:
-    panels = dashboard()["panels"]
+    panels = DASHBOARD["panels"]
     cells = [
         (x, y)
         for panel in panels
@@ -89,15 +91,31 @@ def test_panels_do_not_overlap_and_have_their_own_ids() -> None:
     assert len(cells) == len(set(cells))
     assert max(x for x, _ in cells) < 24
     assert len({panel["id"] for panel in panels}) == len(panels)
-    assert all(panel["description"] for panel in panels if panel["type"] != "row")
 
 
-def test_the_file_is_the_dashboard() -> None:
-    shipped = json.loads((DOCS / "tools" / "grafana-dashboard.json").read_text())
+@pytest.mark.parametrize("panel", PANELS, ids=lambda one: one["title"])
+def test_a_panel_explains_its_metrics_in_their_own_words(panel: dict[str, Any]) -> None:
+    helps = [
+        family.help
+        for target in panel["targets"]
+        for family in FAMILIES.values()
+        if family.name in re.findall(r"aerolog_\w+", target["expr"])
+    ]
+    assert panel["description"] == " ".join(dict.fromkeys(helps))
 
-    assert shipped == dashboard(), (
-        "run aerolog serve-metrics --dashboard > docs/tools/grafana-dashboard.json"
-    )
+
+def test_a_panel_asks_its_data_source_under_letters_of_its_own() -> None:
+    source = {"type": "prometheus", "uid": "${source}"}
+    for panel in PANELS:
+        assert panel["datasource"] == source
+        assert [one["datasource"] for one in panel["targets"]] == [source] * len(panel["targets"])
+        letters = [one["refId"] for one in panel["targets"]]
+        assert letters == sorted(set(letters))
+
+
+def test_the_site_offers_the_file_that_is_shipped() -> None:
+    offered = DOCS / "tools" / "grafana-dashboard.json"
+    assert offered.samefile(DOCS.parent / "tools" / "metrics" / "grafana-dashboard.json")
 
 
 def test_the_alerts_ask_for_what_is_exported() -> None:
