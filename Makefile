@@ -51,7 +51,7 @@ docs: build $(STAMPS)/test ## the site, in build/docs/index.html; without the ne
 	$(BIN)/sphinx-build -q -W --keep-going -b html -d build/docs-doctrees docs build/docs $(ARGS)
 
 bench: build $(STAMPS)/test ## side by side with the peers; ARGS="ipc-32 ipc-rtt" picks some
-	$(BIN)/aerolog bench $(ARGS)
+	$(BIN)/python -m benchmarks $(ARGS)
 
 wheels: $(STAMPS)/wheels ## a wheel in dist for each CPython of this machine, 3.11 to 3.14, tried where nothing else is
 	$(BIN)/python scripts/wheels.py $(ARGS)

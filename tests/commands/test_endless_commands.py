@@ -187,9 +187,3 @@ def check_options(rng: random.Random, name: str, option: str, live: tuple[Path, 
     code, error = said_within(PATIENCE_S, *words)
     assert code in ENDS, (words, error)
     assert "Traceback" not in error, (words, error)
-
-
-@pytest.mark.slow
-def test_benchmarks_that_are_none(place: Path) -> None:
-    code, error = said_within(100, "bench", "http://[", "--json")
-    assert code in {1, 2}, error

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 #: Commands that would go on with a word that they can use; all but the last are in
 #: test_endless_commands.py.
 LEFT_OUT = {
-    "bench", "driver", "archiving-driver", "archive", "clustered-driver", "consensus-module",
+    "driver", "archiving-driver", "archive", "clustered-driver", "consensus-module",
     "service-container", "top", "subscribe",
     "completion",  # it writes into the home folder
 }  # fmt: skip

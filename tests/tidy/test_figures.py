@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMAND = re.compile(r"`aerolog bench\s[^`]+`")
+COMMAND = re.compile(r"`make bench\s[^`]+`")
 DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 MACHINE = re.compile(r"\bmachine\s(?:of|with)\s\w+\s(?:cores|processors)\b")
 #: How benchmarks are called, without figures.
@@ -41,7 +41,7 @@ def test_figures_have_a_date_and_a_machine(checkout: Path, tracked: list[Path]) 
 
 
 def test_a_figure_without_a_date_is_found() -> None:
-    assert undated("`aerolog bench ipc-32` reads 3 GB/s.\n\nMore.") == [
-        "`aerolog bench ipc-32` reads 3 GB/s."
+    assert undated("`make bench ARGS=ipc-32` reads 3 GB/s.\n\nMore.") == [
+        "`make bench ARGS=ipc-32` reads 3 GB/s."
     ]
-    assert undated("`aerolog bench ipc-32`, 2026-11-23, reads 3 GB/s.") == []
+    assert undated("`make bench ARGS=ipc-32`, 2026-11-23, reads 3 GB/s.") == []

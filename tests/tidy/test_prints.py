@@ -11,7 +11,6 @@ ROOMS = ("tools/terminal/", "transport/text_output.py")
 WRITERS = {
     "tools/archive_tool/dump_views.py": "JSON, made fit there",
     "tools/archive_tool/tool_terminal.py": "made fit there",
-    "tools/bench/bench_command.py": "words of our own",
     "tools/command_line/application.py": "the version",
     "tools/command_line/help.py": "help",
     "tools/main.py": "words of our own",

@@ -94,7 +94,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "passwords": ("services.passwords_commands", "Make and edit the file of an archive's users."),
     "completion": ("shell.completion_command", "Complete command lines in bash, zsh and fish."),
     "man": ("shell.man_command", "Show or install the manual pages."),
-    "bench": ("bench.bench_command", "Measure side by side with the peers (needs a checkout)."),
 }
 
 #: Heading of the overview -> commands below it; in the overview they stand in this order.
@@ -137,7 +136,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "explain",
         "wireshark",
     ),
-    MORE: ("bench", "completion", "man"),
+    MORE: ("completion", "man"),
 }
 
 

@@ -1,1 +1,0 @@
-"""``aerolog bench``: the benchmarks of a checkout."""
