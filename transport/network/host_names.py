@@ -93,14 +93,6 @@ def resolve_endpoint(
     return SocketAddress(ip, port)
 
 
-def is_multicast_text(value: str) -> bool:
-    """Whether an address text names a group, judged by the text alone (spec channel-uri 7)."""
-    if value.startswith("["):
-        return value[1:3].lower() == "ff"
-    first, dot, _ = value.partition(".")
-    return bool(dot) and first.isascii() and first.isdigit() and 224 <= int(first[:4]) <= 239
-
-
 def platform_address(host: str) -> IpAddress | None:
     """Return the platform's first address of a host, IPv4 before IPv6, or None if it has none.
 

@@ -7,7 +7,6 @@ import pytest
 from aerolog.transport.errors import ChannelUriError
 from aerolog.transport.network.host_names import (
     HostPort,
-    is_multicast_text,
     parse_host_port,
     platform_address,
     resolve_endpoint,
@@ -96,20 +95,3 @@ def test_an_unknown_host_is_reported_with_the_resolver_as_the_reference_names_it
     assert refused.value.reference_message == (
         f"unresolved - {param}=nowhere:1, name-resolver={known_as}"
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "is_multicast"),
-    [
-        ("224.0.1.1:5", True),
-        ("239.255.255.255:5", True),
-        ("223.0.0.1:5", False),
-        ("240.0.0.1:5", False),
-        ("[FF02::1]:5", True),
-        ("[fe80::1]:5", False),
-        ("localhost:5", False),
-        ("group.example:5", False),
-    ],
-)
-def test_groups_are_told_by_their_text(text, is_multicast):
-    assert is_multicast_text(text) is is_multicast

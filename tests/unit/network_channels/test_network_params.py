@@ -16,7 +16,6 @@ from aerolog.transport.driver.channels.network_params import (
     rcvbuf_length,
     receiver_group_tag,
     sndbuf_length,
-    unicast_nak_delay_ns,
 )
 from aerolog.transport.driver.conductor.command_error import answer_to
 from aerolog.transport.driver.properties import driver_settings
@@ -216,10 +215,3 @@ def test_a_former_group_tag_is_eight_bytes(channels, text):
         receiver_group_tag(
             channels.resolve(UDP), settings(flow_control_sm_application_specific_feedback=text)
         )
-
-
-def test_the_nak_delay_is_the_channels_or_the_drivers(channels):
-    found = settings(nak_unicast_delay="2us")
-
-    assert unicast_nak_delay_ns(channels.resolve(UDP), found) == 2_000
-    assert unicast_nak_delay_ns(channels.resolve(UDP + "|nak-delay=0"), found) == 0

@@ -250,13 +250,6 @@ def flow_control_group_tag(settings: Settings) -> int:
     return _former_tag(former, NULL_VALUE) or 0
 
 
-def unicast_nak_delay_ns(channel: UdpChannel, settings: Settings) -> int:
-    """Return the delay in nanoseconds before a NAK on a unicast channel."""
-    if channel.nak_delay_ns is not None:
-        return channel.nak_delay_ns
-    return settings[properties.NAK_UNICAST_DELAY]
-
-
 def _shortest_log(params: PublicationParams) -> PublicationParams:
     # A prototype only keeps the endpoint open, so its log is as short as a log can be.
     return replace(
