@@ -47,15 +47,15 @@ from aerolog.archive.client.replay.replay_merge import (
 from aerolog.archive.client.replay.timed_message import TimedMessage
 from aerolog.archive.client.replay.timed_replay import AsyncTimedReplay, TimedReplay
 from aerolog.archive.client.request import RecordingSubscription
-from aerolog.archive.credentials import (
+from aerolog.archive.format.descriptor import RecordingDescriptor
+from aerolog.archive.format.segment import segment_base as segment_file_base_position
+from aerolog.archive.protocol import RecordingSignal, RecordingSignalEvent, SourceLocation
+from aerolog.transport.credentials import (
     CredentialsSupplier,
     HmacCredentials,
     PasswordCredentials,
     StaticCredentials,
 )
-from aerolog.archive.format.descriptor import RecordingDescriptor
-from aerolog.archive.format.segment import segment_base as segment_file_base_position
-from aerolog.archive.protocol import RecordingSignal, RecordingSignalEvent, SourceLocation
 
 __all__ = [
     "FROM_LIVE",

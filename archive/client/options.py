@@ -17,9 +17,9 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.archive.credentials import CredentialsSupplier
     from aerolog.archive.protocol import RecordingSignalEvent
     from aerolog.transport.config.sources import Properties
+    from aerolog.transport.credentials import CredentialsSupplier
 
 REPLAY_STREAM_ID: Final = 40
 

@@ -13,9 +13,9 @@ from aerolog.transport.time_units import NS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from aerolog.archive.credentials import CredentialsSupplier
     from aerolog.transport.config.definition import Property
     from aerolog.transport.config.sources import Properties
+    from aerolog.transport.credentials import CredentialsSupplier
 
 MAX_NAME_LENGTH: Final = 100
 

@@ -14,6 +14,7 @@ from aerolog.archive.protocol.mark_header import MarkFileHeader
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.retention_folder import RESERVE_LENGTH, reserve_room
 from aerolog.archive.service import properties as p
+from aerolog.archive.service.access import authenticator_of, authorisation_of
 from aerolog.archive.service.component import Component
 from aerolog.archive.service.conductor.conductor import ArchiveConductor
 from aerolog.archive.service.context import ArchiveContext
@@ -23,7 +24,6 @@ from aerolog.archive.service.recorder.recorder import Recorder
 from aerolog.archive.service.recorder.segment_files import SegmentFiles
 from aerolog.archive.service.recorder.time_indexes import Times
 from aerolog.archive.service.replayer.replayer import Replayer
-from aerolog.archive.service.security.suppliers import authenticator_of, authorisation_of
 from aerolog.archive.service.session_table import Doorbell, SessionTable
 from aerolog.archive.service.verifier.verifier import verifier_of
 from aerolog.transport.concurrent.agent_runner import AgentInvoker, AgentRunner
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from aerolog.archive.format.checksum import Checksum
     from aerolog.archive.service.event_log import NoArchiveEvents
     from aerolog.archive.service.reporter import OnError, Reporter
-    from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.publication import ExclusivePublication
     from aerolog.transport.concurrent.agent import Agent
     from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.sources import Properties
+    from aerolog.transport.security.authentication import Authenticator, AuthorisationService
 
 # How long the thread of segment files and verification sleeps when there is nothing to do;
 # several segment files are ready by then.

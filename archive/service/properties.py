@@ -14,6 +14,7 @@ from aerolog.transport.config.settings import Settings
 from aerolog.transport.driver.properties import PUBLICATION_LINGER_TIMEOUT
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.events.properties import ARCHIVE_EVENT_PROPERTIES
+from aerolog.transport.security.plug_ins import AUTHENTICATOR_PLUG_INS, AUTHORISATION_PLUG_INS
 from aerolog.transport.time_units import NS_PER_MS as _MS
 from aerolog.transport.time_units import NS_PER_S as _S
 from aerolog.transport.uri import ChannelUri
@@ -31,8 +32,6 @@ FILE_IO_LENGTH_MIN: Final = 64 * _K
 ERROR_BUFFER_LENGTH_MIN: Final = _M
 
 _MODES: Final = {mode: mode for mode in ("DEDICATED", "SHARED", "INVOKER")}
-AUTHENTICATOR_PLUG_INS: Final = "aerolog.authenticators"
-AUTHORISATION_PLUG_INS: Final = "aerolog.authorisation_services"
 _AUTHENTICATORS: Final = {
     "none": "default",
     "default": "default",

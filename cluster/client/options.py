@@ -19,9 +19,9 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.archive.credentials import CredentialsSupplier
     from aerolog.cluster.protocol import NewLeaderEvent, SessionEvent
     from aerolog.transport.config.sources import Properties
+    from aerolog.transport.credentials import CredentialsSupplier
 
 
 _declare = Declare("aeron.cluster.")

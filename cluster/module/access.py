@@ -1,24 +1,23 @@
 """Makes the authenticator and the authorisation service that a module's properties name.
 
-The built-in ones are the archive's, and other packages add theirs by the same entry points
-(``aerolog.archive.service.security.suppliers``).
+Other packages add theirs by entry points (``aerolog.transport.security.plug_ins``).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.service.security.authentication import AcceptAll, FixedAuthorisation
-from aerolog.archive.service.security.sample import SampleAuthenticator
-from aerolog.archive.service.security.suppliers import AUTHENTICATOR_METHODS, make_from
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.protocol import SCHEMA_ID, BackupQuery, HeartbeatRequest, StandbySnapshot
+from aerolog.transport.security.authentication import AcceptAll, FixedAuthorisation
+from aerolog.transport.security.plug_ins import AUTHENTICATOR_METHODS, make_from
+from aerolog.transport.security.sample import SampleAuthenticator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
     from aerolog.cluster.module.properties import ModuleConfig
+    from aerolog.transport.security.authentication import Authenticator, AuthorisationService
 
 _BACKUP: Final = frozenset(
     each.LAYOUT.template_id for each in (BackupQuery, HeartbeatRequest, StandbySnapshot)

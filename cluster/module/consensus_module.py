@@ -32,11 +32,11 @@ from aerolog.transport.text_output import logger
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
     from aerolog.transport.concurrent.agent_runner import AgentRunner
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.sources import Properties
     from aerolog.transport.memory.filesystem import FileSystem
+    from aerolog.transport.security.authentication import Authenticator, AuthorisationService
 
 _LOG: Final = logger("aerolog.cluster")
 

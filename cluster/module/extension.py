@@ -9,17 +9,16 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from aerolog.archive.service.security.suppliers import make_from
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.protocol import SCHEMA_ID, CloseReason
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.protocol.sbe import HEADER_LENGTH, MessageHeader
+from aerolog.transport.security.plug_ins import make_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from aerolog.archive.service.security.authentication import AuthorisationService
     from aerolog.cluster.module.members import Member
     from aerolog.cluster.module.module_context import ModuleContext
     from aerolog.cluster.module.properties import ModuleConfig
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from aerolog.transport.client.message import Action
     from aerolog.transport.client.publication import ExclusivePublication
     from aerolog.transport.client.subscription import Subscription
+    from aerolog.transport.security.authentication import AuthorisationService
 
 
 class ExtensionError(ClusterError):

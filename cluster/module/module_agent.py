@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 
     from aerolog.archive.client.caller import Steps
     from aerolog.archive.format.descriptor import RecordingDescriptor
-    from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
     from aerolog.archive.service.session_table import Doorbell
     from aerolog.cluster.files import ClusterMarkFile, RecoveryPlan
     from aerolog.cluster.module.log_publisher import LogPublisher
@@ -74,6 +73,7 @@ if TYPE_CHECKING:
     from aerolog.transport.client.message import Header
     from aerolog.transport.client.subscription import Subscription
     from aerolog.transport.errors import ArchiveError
+    from aerolog.transport.security.authentication import Authenticator, AuthorisationService
 
 _LOG: Final = logger("aerolog.cluster")
 MARK_INTERVAL_NS: Final = NS_PER_S

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.service.properties import AUTHENTICATOR_PLUG_INS, AUTHORISATION_PLUG_INS
 from aerolog.cluster.module.members import Member, parse_members
 from aerolog.cluster.protocol import ClusterTimeUnit, semantic_version
 from aerolog.transport.config.definition import Declare
@@ -13,6 +12,7 @@ from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.errors import ChannelUriError, ConfigurationError
 from aerolog.transport.events.properties import CLUSTER_EVENT_PROPERTIES
+from aerolog.transport.security.plug_ins import AUTHENTICATOR_PLUG_INS, AUTHORISATION_PLUG_INS
 from aerolog.transport.time_units import NS_PER_MS as _MS
 from aerolog.transport.time_units import NS_PER_S as _S
 from aerolog.transport.time_units import NS_PER_US as _US

@@ -28,12 +28,12 @@ from aerolog.transport.errors import ChannelUriError, MessageTooLargeError, Regi
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
     from aerolog.cluster.module.log_publisher import LogPublisher
     from aerolog.cluster.module.module_context import ModuleContext
     from aerolog.cluster.module.steady_agent import SteadyAgent
     from aerolog.cluster.protocol import SessionOpenEvent
     from aerolog.transport.client.image import Image
+    from aerolog.transport.security.authentication import Authenticator, AuthorisationService
 
 #: Clients that are being refused at a time; for further ones the oldest go without an answer.
 _REFUSALS_MAX: Final = 200

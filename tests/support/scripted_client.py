@@ -14,10 +14,10 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.credentials import CredentialsSupplier
 from aerolog.cluster.client import AeronCluster, AsyncAeronCluster, ClientState, ClusterError
 from aerolog.cluster.errors import SessionClosedError
 from aerolog.transport.client import Aeron
+from aerolog.transport.credentials import CredentialsSupplier
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:

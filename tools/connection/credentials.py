@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from aerolog.archive.credentials import HmacCredentials, PasswordCredentials
+from aerolog.transport.credentials import HmacCredentials, PasswordCredentials
 
 if TYPE_CHECKING:
-    from aerolog.archive.credentials import CredentialsSupplier
     from aerolog.tools.command_line.options import ArchiveOptions
+    from aerolog.transport.credentials import CredentialsSupplier
 
 PASSWORD_LINE_MAX = 65_536  # bytes; more is another kind of file
 
@@ -91,9 +91,9 @@ def ask_password(prompt: str, *, twice: bool = False) -> str:
 
 
 def _key(path: str, user: str) -> bytes:
-    from aerolog.archive.service.security.hmac_challenge import parse_keys
-    from aerolog.archive.service.security.watched_file import parsed_file
     from aerolog.transport.errors import ConfigurationError
+    from aerolog.transport.security.hmac_challenge import parse_keys
+    from aerolog.transport.security.watched_file import parsed_file
 
     keys = parsed_file(Path(path), parse_keys)
     if user.encode() not in keys:

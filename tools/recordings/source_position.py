@@ -14,8 +14,8 @@ from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from aerolog.archive.client.caller import Steps
-    from aerolog.archive.credentials import CredentialsSupplier
     from aerolog.transport.client import Aeron
+    from aerolog.transport.credentials import CredentialsSupplier
 
 _ASK_EVERY_S: Final = 1.0
 

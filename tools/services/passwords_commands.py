@@ -9,7 +9,7 @@ from aerolog.tools.command_line.help import HouseGroup, command
 from aerolog.tools.command_line.options import JsonOption
 
 if TYPE_CHECKING:
-    from aerolog.archive.service.security.passwords import HashedPassword
+    from aerolog.transport.security.passwords import HashedPassword
 
 app = typer.Typer(
     cls=HouseGroup,
@@ -49,8 +49,8 @@ def set_user(file: FileArgument, user: UserArgument, *, stdin: StdinOption = Fal
 
     The file is made if it is not there, readable to its owner only, and is replaced whole.
     """
-    from aerolog.archive.service.security.passwords import set_password
     from aerolog.tools.terminal.console import say
+    from aerolog.transport.security.passwords import set_password
 
     was_there = set_password(file, user, _password(user, stdin, twice=True))
     say(f"{user}: password {'changed' if was_there else 'set'}")
@@ -59,9 +59,9 @@ def set_user(file: FileArgument, user: UserArgument, *, stdin: StdinOption = Fal
 @command(app, "remove", examples=("passwords remove users.txt ann",))
 def remove_user(file: FileArgument, user: UserArgument) -> None:
     """Take a user out of the file; fails when the user is not in it."""
-    from aerolog.archive.service.security.passwords import set_password
     from aerolog.tools.terminal.console import say
     from aerolog.transport.errors import AerologError
+    from aerolog.transport.security.passwords import set_password
 
     _users(file)
     if not set_password(file, user, None):
@@ -102,9 +102,9 @@ def new_key(user: UserArgument) -> None:
 
     The same line goes into the archive's file of keys and into the --key-file of the user.
     """
-    from aerolog.archive import credentials
-    from aerolog.archive.service.security.hmac_challenge import new_key as key
     from aerolog.tools.terminal.console import say
+    from aerolog.transport import credentials
+    from aerolog.transport.security.hmac_challenge import new_key as key
 
     say(f"{credentials.check_user(user)}:{key()}")
 
@@ -116,7 +116,7 @@ def _users(file: Path) -> "dict[bytes, HashedPassword]":
         ConfigurationError: a line that is none; the error names file and line.
         OSError: the file cannot be read.
     """
-    from aerolog.archive.service.security.passwords import parse_passwords
-    from aerolog.archive.service.security.watched_file import parsed_file
+    from aerolog.transport.security.passwords import parse_passwords
+    from aerolog.transport.security.watched_file import parsed_file
 
     return parsed_file(file, parse_passwords)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.service import properties as p
+from aerolog.archive.service.access_rules import REQUESTS
 from aerolog.archive.service.conductor.conductor_agent import WatchAgent, sharpen_timer
 from aerolog.archive.service.conductor.control_session import SESSION_CLOSED, SessionEnd
 from aerolog.archive.service.conductor.control_sessions import ControlSessions
@@ -24,7 +25,6 @@ from aerolog.archive.service.recorder.recordings import Recordings
 from aerolog.archive.service.replayer.replay_tokens import ReplayTokens
 from aerolog.archive.service.replayer.replays import NO_COUNTER, Replays
 from aerolog.archive.service.replication.replications import Replications
-from aerolog.archive.service.security.rules import REQUESTS
 from aerolog.archive.service.storage.segment_deletion import Deletions
 from aerolog.archive.service.storage.storage import Storage
 from aerolog.transport.client.message import Action
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from aerolog.archive.service.conductor.control_session import ControlSession
     from aerolog.archive.service.conductor.listings import Listing
     from aerolog.archive.service.context import ArchiveContext
-    from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
     from aerolog.archive.service.session_table import SessionTable
     from aerolog.transport.client.image import Image
     from aerolog.transport.client.message import Header
     from aerolog.transport.client.subscription import Subscription
+    from aerolog.transport.security.authentication import Authenticator, AuthorisationService
 
 _LOG: Final = logger(__name__)
 FRAGMENT_LIMIT: Final = 10

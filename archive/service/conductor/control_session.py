@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from aerolog.archive.protocol import Message
     from aerolog.archive.service.reporter import Reporter
-    from aerolog.archive.service.security.authentication import Authenticator
     from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.client.image import Image
     from aerolog.transport.client.publication import ExclusivePublication
+    from aerolog.transport.security.authentication import Authenticator
 
 RESEND_INTERVAL_NS: Final = 200_000_000
 SEND_ATTEMPTS: Final = 3

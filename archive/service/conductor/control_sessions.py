@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.archive.service.context import ArchiveContext
-    from aerolog.archive.service.security.authentication import Authenticator
     from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.client.image import Image
+    from aerolog.transport.security.authentication import Authenticator
 
 SWEEP_INTERVAL_NS: Final = 10_000_000
 # Most sessions closed in a duty cycle: each close sends commands to the driver.

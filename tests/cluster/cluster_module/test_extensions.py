@@ -18,7 +18,6 @@ from peer.process import ServerProcess
 from shared_memory import memory_folder
 
 from aerolog.archive.service import ArchivingMediaDriver
-from aerolog.archive.service.security import suppliers
 from aerolog.cluster.client import AeronCluster, SessionClosedError
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import ClusterMarkFile, RecordingLog
@@ -36,6 +35,7 @@ from aerolog.transport.client import Aeron
 from aerolog.transport.client.message import Action
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.errors import AeronTimeoutError, ConfigurationError
+from aerolog.transport.security import plug_ins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -448,7 +448,7 @@ class Installed(Extension):
 def test_an_extension_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     group = "aerolog.cluster_extensions"
     declared = metadata.EntryPoints([metadata.EntryPoint("mine", f"{__name__}:Installed", group)])
-    monkeypatch.setattr(suppliers, "entry_points", declared.select)
+    monkeypatch.setattr(plug_ins, "entry_points", declared.select)
     monkeypatch.setattr("importlib.metadata.entry_points", declared.select)
     monkeypatch.setattr(metadata.EntryPoint, "load", lambda _: Installed)
     named = config(consensus_module_extension="mine", service_count=0)

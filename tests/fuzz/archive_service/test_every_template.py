@@ -18,7 +18,7 @@ from archive_hostile import HEAD, message_of, spoiled
 from archive_rig import CHANNEL, CONTROL_STREAM
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.service.security.rules import REQUESTS
+from aerolog.archive.service.access_rules import REQUESTS
 
 if TYPE_CHECKING:
     from archive_rig import Rig

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from waits import wait_until
 
-from aerolog.archive.credentials import HmacCredentials, PasswordCredentials
-from aerolog.archive.service.security import new_key, set_password
+from aerolog.transport.credentials import HmacCredentials, PasswordCredentials
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
+from aerolog.transport.security import new_key, set_password
 
 pytestmark = pytest.mark.interop
 REJECTED = ArchiveErrorCode.AUTHENTICATION_REJECTED

@@ -7,7 +7,7 @@ import pytest
 from waits import wait_until
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.service.security.rules import REQUESTS
+from aerolog.archive.service.access_rules import REQUESTS
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 

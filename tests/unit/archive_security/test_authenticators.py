@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.credentials import (
+from aerolog.archive.service import access
+from aerolog.archive.service.properties import ArchiveConfig
+from aerolog.transport.config.sources import Properties
+from aerolog.transport.credentials import (
     HMAC_CHALLENGE_PREFIX,
     HmacCredentials,
     PasswordCredentials,
     StaticCredentials,
 )
-from aerolog.archive.service.properties import ArchiveConfig
-from aerolog.archive.service.security import (
+from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.security import (
     PasswordFileAuthenticator,
     SimpleAuthenticator,
     new_key,
+    plug_ins,
     set_password,
-    suppliers,
 )
-from aerolog.transport.config.sources import Properties
-from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -220,7 +221,7 @@ def test_only_the_first_answer_to_a_challenge_counts(make_rig, keys) -> None:
 def test_credentials_sign_no_challenge_of_another_kind() -> None:
     ali = HmacCredentials("ali", bytes(16))
     for challenge in (b"", b"challenge!", HMAC_CHALLENGE_PREFIX, HMAC_CHALLENGE_PREFIX + bytes(31)):
-        with pytest.raises(ConfigurationError, match="none of HMAC"):
+        with pytest.raises(ConfigurationError, match="not one of HMAC"):
             ali.on_challenge(challenge)
     for credentials in (StaticCredentials(b"x"), PasswordCredentials("ali", "x")):
         with pytest.raises(ConfigurationError, match="asks for proof"):
@@ -330,7 +331,7 @@ AUTHORISATION = "aeron.archive.authorisation.service.supplier"
     ],
 )
 def test_authenticators_by_name(name: str, made: str, keys, passwords) -> None:
-    found = suppliers.authenticator_of(
+    found = access.authenticator_of(
         config(
             **{
                 AUTHENTICATOR: name,
@@ -352,7 +353,7 @@ def test_authenticators_by_name(name: str, made: str, keys, passwords) -> None:
     ],
 )
 def test_authorisation_services_by_name(name: str, allows: bool) -> None:
-    found = suppliers.authorisation_of(config(**{AUTHORISATION: name}))
+    found = access.authorisation_of(config(**{AUTHORISATION: name}))
     assert found.is_authorised(101, 4, None, b"") is allows
 
 
@@ -362,7 +363,7 @@ def test_what_needs_a_file_says_which_property_it_lacks() -> None:
         (AUTHENTICATOR, "hmac", "aerolog.archive.hmac.key.file"),
         (AUTHORISATION, "rules-file", "aerolog.archive.rules.file"),
     ]:
-        make = suppliers.authenticator_of if prop == AUTHENTICATOR else suppliers.authorisation_of
+        make = access.authenticator_of if prop == AUTHENTICATOR else access.authorisation_of
         with pytest.raises(ConfigurationError, match=f"needs {needs}"):
             make(config(**{prop: name}))
 
@@ -401,16 +402,16 @@ def test_authenticators_of_other_packages(monkeypatch) -> None:
             metadata.EntryPoint("failing", f"{__name__}:failing", group),
         ]
     )
-    monkeypatch.setattr(suppliers, "entry_points", declared.select)
+    monkeypatch.setattr(plug_ins, "entry_points", declared.select)
     monkeypatch.setattr("importlib.metadata.entry_points", declared.select)
     monkeypatch.setattr(
         metadata.EntryPoint, "load", lambda self: globals()[self.value.rpartition(":")[2]]
     )
     settings = config(**{AUTHENTICATOR: "plugged"})
-    found = suppliers.authenticator_of(settings)
+    found = access.authenticator_of(settings)
     assert isinstance(found, Plugged)
     assert found.config is settings
     with pytest.raises(ConfigurationError, match="made a object without on_connect_request"):
-        suppliers.authenticator_of(config(**{AUTHENTICATOR: "half"}))
+        access.authenticator_of(config(**{AUTHENTICATOR: "half"}))
     with pytest.raises(ConfigurationError, match="failed: no server"):
-        suppliers.authenticator_of(config(**{AUTHENTICATOR: "failing"}))
+        access.authenticator_of(config(**{AUTHENTICATOR: "failing"}))

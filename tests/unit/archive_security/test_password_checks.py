@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from aerolog.archive.service.security import PasswordFileAuthenticator, set_password
-from aerolog.archive.service.security.password_checks import (
+from aerolog.transport.security import PasswordFileAuthenticator, set_password
+from aerolog.transport.security.password_checks import (
     WAITING_MAX,
     PasswordCheck,
     PasswordChecks,

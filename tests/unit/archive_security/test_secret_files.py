@@ -8,12 +8,12 @@ import stat
 import pytest
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.service.security import hash_password, new_key, set_password
-from aerolog.archive.service.security.hmac_challenge import parse_keys
-from aerolog.archive.service.security.passwords import HashedPassword, parse_passwords
-from aerolog.archive.service.security.rules import GROUPS, REQUESTS, parse_rules
-from aerolog.archive.service.security.watched_file import WatchedFile
+from aerolog.archive.service.access_rules import GROUPS, REQUESTS, parse_rules
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.security import hash_password, new_key, set_password
+from aerolog.transport.security.hmac_challenge import parse_keys
+from aerolog.transport.security.passwords import HashedPassword, parse_passwords
+from aerolog.transport.security.watched_file import WatchedFile
 
 CHEAP = 4
 
@@ -142,7 +142,7 @@ def test_a_file_is_read_again_when_it_has_changed(tmp_path, caplog) -> None:
     assert file.current() == 1
     path.write_text("22")
     assert file.current() == 22
-    with caplog.at_level(logging.WARNING, logger="aerolog.archive"):
+    with caplog.at_level(logging.WARNING, logger="aerolog.security"):
         path.write_text("three")
         assert [file.current() for _ in range(3)] == [22] * 3
         path.unlink()

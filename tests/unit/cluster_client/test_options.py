@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from aerolog.archive.credentials import StaticCredentials
 from aerolog.cluster.client import ClusterClientOptions
 from aerolog.cluster.client.options import parse_endpoints
 from aerolog.transport.config.sources import Properties
+from aerolog.transport.credentials import StaticCredentials
 from aerolog.transport.errors import ChannelUriError, ConfigurationError
 
 CHANNELS = {"ingress_channel": "aeron:udp", "egress_channel": "aeron:udp?endpoint=here:0"}

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import typer
 
-from aerolog.archive.credentials import HmacCredentials, PasswordCredentials
 from aerolog.tools.command_line.options import ArchiveOptions
 from aerolog.tools.connection import credentials
 from aerolog.tools.main import main
+from aerolog.transport.credentials import HmacCredentials, PasswordCredentials
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:

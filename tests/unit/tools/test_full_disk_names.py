@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 from prerequisites import needs_mounts, small_disk
 
-from aerolog.archive.service.security.passwords import set_password
 from aerolog.catalog.export.store import FolderStore
 from aerolog.catalog.index.errors import JournalError
 from aerolog.catalog.index.journal_file import JOURNAL_NAME, JournalFile
 from aerolog.tools.wireshark.plugin_folder import place
 from aerolog.transport.errors import StorageSpaceError
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.security.passwords import set_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

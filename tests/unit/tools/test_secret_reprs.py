@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import aerolog
-from aerolog.archive.credentials import HmacCredentials, PasswordCredentials
 from aerolog.archive.protocol.session_requests import AuthConnectRequest
 from aerolog.catalog.export.pipeline.job import parse_job
 from aerolog.transport.config.sources import RawValue
+from aerolog.transport.credentials import HmacCredentials, PasswordCredentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

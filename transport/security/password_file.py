@@ -10,17 +10,17 @@ from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.service.security.authentication import NoChallenges
-from aerolog.archive.service.security.password_checks import PasswordCheck, PasswordChecks
-from aerolog.archive.service.security.passwords import hash_password, parse_passwords
-from aerolog.archive.service.security.watched_file import CHECK_INTERVAL_S, WatchedFile
+from aerolog.transport.security.authentication import NoChallenges
+from aerolog.transport.security.password_checks import PasswordCheck, PasswordChecks
+from aerolog.transport.security.passwords import hash_password, parse_passwords
+from aerolog.transport.security.watched_file import CHECK_INTERVAL_S, WatchedFile
 
 if TYPE_CHECKING:
     import os
     from concurrent.futures import Executor
 
-    from aerolog.archive.service.security.authentication import SessionProxy
-    from aerolog.archive.service.security.passwords import HashedPassword
+    from aerolog.transport.security.authentication import SessionProxy
+    from aerolog.transport.security.passwords import HashedPassword
 
 CREDENTIALS_LENGTH_MAX: Final = 1024
 REMEMBERED_MAX: Final = 1024
@@ -29,7 +29,7 @@ REMEMBERED_MAX: Final = 1024
 class PasswordFileAuthenticator(NoChallenges):
     """Takes ``user:password`` as credentials; the principal is the user name.
 
-    Passwords are hashed one at a time on a separate thread, so that the archive is not delayed. The
+    Passwords are hashed one at a time on a separate thread, so that no agent is delayed. An
     archive drops a session whose password is not checked within the connect timeout. Sources take
     turns, and what waits is bounded, see ``PasswordChecks``. Until the file changes, successful
     checks are remembered under a key that exists only in this object, so that returning clients are

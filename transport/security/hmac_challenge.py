@@ -11,24 +11,24 @@ import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.credentials import (
+from aerolog.transport.credentials import (
     HMAC_CHALLENGE_PREFIX,
     HMAC_KEY_LENGTH_MIN,
     HMAC_NONCE_LENGTH,
     check_user,
     hmac_answer,
 )
-from aerolog.archive.service.security.watched_file import (
+from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.security.watched_file import (
     CHECK_INTERVAL_S,
     WatchedFile,
     lines_of,
 )
-from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import os
 
-    from aerolog.archive.service.security.authentication import SessionProxy
+    from aerolog.transport.security.authentication import SessionProxy
 
 USER_LENGTH_MAX: Final = 1024
 KEY_LENGTH: Final = 32

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from aerolog.archive.service.security.authentication import SessionProxy
+    from aerolog.transport.security.authentication import SessionProxy
 
 ACCEPTED: Final = b"admin:admin"
 CHALLENGED: Final = b"admin:adminC"

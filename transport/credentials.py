@@ -1,4 +1,4 @@
-"""The name that a client gives to an archive, and its proof (spec archive-protocol 7).
+"""The name that a client gives to an archive or a cluster, and its proof (spec archive-protocol 7).
 
 A supplier provides the bytes of the connect request and answers a challenge. Nothing is encrypted:
 HMAC proves the knowledge of a key without sending it, while a password is sent in plain text.
@@ -25,12 +25,12 @@ class CredentialsSupplier(Protocol):
         """Return the credentials of the connect request, empty for none."""
 
     def on_challenge(self, encoded_challenge: bytes) -> bytes:
-        """Return the answer to an archive's challenge."""
+        """Return the answer to a challenge."""
 
 
 @dataclass(frozen=True, slots=True)
 class StaticCredentials:
-    """Fixed credentials for archives that send no challenge, or always the same one.
+    """Fixed credentials for authenticators that send no challenge, or always the same one.
 
     Attributes:
         credentials: the bytes of the connect request.
@@ -52,7 +52,7 @@ class StaticCredentials:
         """
         if self.answer is None:
             raise ConfigurationError(
-                "the archive asks for proof of identity, which these credentials cannot give"
+                "the other side asks for proof of identity, which these credentials cannot give"
             )
         return self.answer
 
@@ -82,7 +82,8 @@ class PasswordCredentials:
             ConfigurationError: always.
         """
         raise ConfigurationError(
-            "the archive asks for proof of identity after a password: it uses another authenticator"
+            "the other side asks for proof of identity after a password: it uses another"
+            " authenticator"
         )
 
 
@@ -92,7 +93,7 @@ class HmacCredentials:
 
     Attributes:
         user: the name, sent in UTF-8 with the connect request.
-        key: a secret shared with the archive, at least 16 bytes and hard to guess.
+        key: a secret shared with the authenticator, at least 16 bytes and hard to guess.
 
     Raises:
         ConfigurationError: ``check_user`` refuses the user name, or the key is too short.
@@ -122,7 +123,7 @@ class HmacCredentials:
             HMAC_CHALLENGE_PREFIX
         ) + HMAC_NONCE_LENGTH or not encoded_challenge.startswith(HMAC_CHALLENGE_PREFIX):
             raise ConfigurationError(
-                "the archive's challenge is none of HMAC-SHA256: it uses another authenticator"
+                "the challenge is not one of HMAC-SHA256: it uses another authenticator"
             )
         return hmac_answer(self.key, self.user.encode(), encoded_challenge)
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from aerolog.archive.credentials import check_user
-from aerolog.archive.service.security.watched_file import LENGTH_MAX, lines_of, parsed
+from aerolog.transport.credentials import check_user
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.filesystem import named, read_at_most
+from aerolog.transport.security.watched_file import LENGTH_MAX, lines_of, parsed
 
 SALT_LENGTH: Final = 16
 HASH_LENGTH: Final = 32

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hmac
 from typing import TYPE_CHECKING
 
-from aerolog.archive.service.security.authentication import NoChallenges
+from aerolog.transport.security.authentication import NoChallenges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from aerolog.archive.service.security.authentication import SessionProxy
+    from aerolog.transport.security.authentication import SessionProxy
 
 
 class SimpleAuthenticator(NoChallenges):

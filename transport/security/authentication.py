@@ -26,7 +26,7 @@ class SessionProxy(Protocol):
 
 
 class Authenticator(Protocol):
-    """Decides which clients may connect. All methods run on the archive's conductor.
+    """Decides which clients may connect. All methods run on the agent that has the sessions.
 
     Three optional methods are called where an authenticator has them:
     ``on_source(session_id, source)`` before a connect request, with the client's address and port

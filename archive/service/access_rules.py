@@ -21,13 +21,13 @@ from aerolog.archive.protocol import (
     replication_requests,
     storage_requests,
 )
-from aerolog.archive.service.security.watched_file import (
+from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.protocol.sbe import messages_of
+from aerolog.transport.security.watched_file import (
     CHECK_INTERVAL_S,
     WatchedFile,
     lines_of,
 )
-from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.protocol.sbe import messages_of
 
 if TYPE_CHECKING:
     import os

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 LENGTH_MAX: Final = 1 << 20
 CHECK_INTERVAL_S: Final = 1.0
-_LOG = logger("aerolog.archive")
+_LOG = logger("aerolog.security")
 
 
 class WatchedFile(Generic[T]):
