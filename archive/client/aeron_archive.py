@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from aerolog.archive.client.caller import (
+from aerolog.archive.client.operations import ArchiveOperations
+from aerolog.transport.client.aio import AsyncAeron
+from aerolog.transport.client.steps.caller import (
     AwaitedCaller,
     AwaitedForm,
     SteppedCaller,
@@ -16,14 +18,12 @@ from aerolog.archive.client.caller import (
     WaitingCaller,
     WaitingForm,
 )
-from aerolog.archive.client.operations import ArchiveOperations
-from aerolog.transport.client.aio import AsyncAeron
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.transport.client import Aeron
+    from aerolog.transport.client.steps.caller import Steps
 
 
 class AeronArchive(ArchiveOperations, WaitingForm):

@@ -11,11 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client.client_session import ControlSession
 from aerolog.archive.client.control_stream import ControlStream
-from aerolog.archive.client.session_connection import (
-    SessionConnection,
-    client_info,
-    resolved_channel,
-)
 from aerolog.archive.protocol import (
     ARCHIVE_ID_PROTOCOL_VERSION,
     ArchiveIdRequest,
@@ -27,14 +22,19 @@ from aerolog.archive.protocol import (
     ControlResponseCode,
     KeepAliveRequest,
 )
-from aerolog.transport.client.added_stream import added
+from aerolog.transport.client.steps.added_stream import added
+from aerolog.transport.client.steps.session_connection import (
+    SessionConnection,
+    client_info,
+    resolved_channel,
+)
 from aerolog.transport.errors import AerologError, ArchiveError
 
 if TYPE_CHECKING:
-    from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.options import ArchiveClientOptions
     from aerolog.archive.protocol import Message
     from aerolog.transport.client import Aeron
+    from aerolog.transport.client.steps.caller import Steps
 
 UNKNOWN_ARCHIVE_ID: Final = -1
 UNCORRELATED: Final = -1

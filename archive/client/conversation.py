@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from aerolog.archive.client.connection import ArchiveConnection
 from aerolog.archive.client.request import ask_position
-from aerolog.archive.client.session_connection import connected
-from aerolog.transport.client.added_stream import added
+from aerolog.transport.client.steps.added_stream import added
+from aerolog.transport.client.steps.session_connection import connected
 from aerolog.transport.errors import AerologError, ResourceClosedError
 from aerolog.transport.text_output import logger
 from aerolog.transport.time_units import NS_PER_S
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.client_session import ControlSession, PendingRequest
     from aerolog.archive.client.options import ArchiveClientOptions
     from aerolog.archive.client.request import Request
     from aerolog.transport.client import Aeron
+    from aerolog.transport.client.steps.caller import Steps
     from aerolog.transport.errors import ArchiveError
 
 T = TypeVar("T")

@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from aerolog.archive.client.caller import (
-    AwaitedCaller,
-    AwaitedForm,
-    Parts,
-    WaitingCaller,
-    WaitingForm,
-    series,
-)
 from aerolog.archive.protocol import (
     RecordingProgress,
     RecordingStarted,
@@ -19,7 +11,15 @@ from aerolog.archive.protocol import (
     decode,
 )
 from aerolog.archive.protocol.defaults import RECORDING_EVENTS_STREAM_ID
-from aerolog.transport.client.added_stream import added
+from aerolog.transport.client.steps.added_stream import added
+from aerolog.transport.client.steps.caller import (
+    AwaitedCaller,
+    AwaitedForm,
+    Parts,
+    WaitingCaller,
+    WaitingForm,
+    series,
+)
 from aerolog.transport.errors import MessageFormatError
 from aerolog.transport.time_units import NS_PER_S
 

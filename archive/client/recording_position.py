@@ -14,9 +14,9 @@ from aerolog.transport.time_units import NS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.conversation import Conversation
     from aerolog.transport.client import CounterInfo, Counters, CounterView
+    from aerolog.transport.client.steps.caller import Steps
 
 RECORDING_POSITION_TYPE_ID: Final = 100
 ANY_ARCHIVE: Final = -1

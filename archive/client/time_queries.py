@@ -19,9 +19,9 @@ from aerolog.archive.time_index.time_query import (
 from aerolog.transport.errors import TimeIndexUnavailableError
 
 if TYPE_CHECKING:
-    from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.conversation import Conversation
     from aerolog.archive.protocol import ControlResponse
+    from aerolog.transport.client.steps.caller import Steps
 
 
 def find_position(conversation: Conversation, recording_id: int, time_ns: int) -> Steps[int]:

@@ -5,15 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
-from aerolog.archive.client.caller import (
-    AwaitedCaller,
-    AwaitedForm,
-    WaitingCaller,
-    WaitingForm,
-    operation,
-    series,
-)
-from aerolog.archive.client.session_connection import connected
 from aerolog.cluster.client.cluster_connection import ClusterConnection
 from aerolog.cluster.client.cluster_session import BATCH_LIMIT, ClientState
 from aerolog.cluster.client.options import ClusterClientOptions
@@ -21,17 +12,26 @@ from aerolog.cluster.errors import ClusterError, SessionClosedError
 from aerolog.cluster.protocol import AdminRequest, AdminRequestType, AdminResponseCode
 from aerolog.transport.client import Aeron
 from aerolog.transport.client.aio import AsyncAeron
+from aerolog.transport.client.steps.caller import (
+    AwaitedCaller,
+    AwaitedForm,
+    WaitingCaller,
+    WaitingForm,
+    operation,
+    series,
+)
+from aerolog.transport.client.steps.session_connection import connected
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from aerolog.archive.client.caller import Parts, Steps
     from aerolog.cluster.client.cluster_session import ClusterSession
     from aerolog.cluster.client.egress_batch import EgressBatch
     from aerolog.cluster.client.egress_message import EgressMessage
     from aerolog.transport.client.claim import BufferClaim
     from aerolog.transport.client.status import OfferStatus
+    from aerolog.transport.client.steps.caller import Parts, Steps
     from aerolog.transport.protocol.sbe import Buffer
 
 

@@ -9,11 +9,6 @@ import contextlib
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from aerolog.archive.client.session_connection import (
-    SessionConnection,
-    client_info,
-    resolved_channel,
-)
 from aerolog.cluster.client.cluster_session import BATCH_LIMIT, ClusterSession
 from aerolog.cluster.client.ingress import IngressPublications
 from aerolog.cluster.client.options import parse_endpoints
@@ -26,17 +21,22 @@ from aerolog.cluster.protocol import (
     SessionConnectRequest,
     SessionEvent,
 )
+from aerolog.transport.client.steps.session_connection import (
+    SessionConnection,
+    client_info,
+    resolved_channel,
+)
 from aerolog.transport.errors import ConfigurationError, MessageFormatError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.cluster.client.options import ClusterClientOptions
     from aerolog.cluster.protocol import Message
     from aerolog.transport.client import Aeron
     from aerolog.transport.client.publication import Publication
+    from aerolog.transport.client.steps.caller import Steps
     from aerolog.transport.client.subscription import Subscription
 
 

@@ -32,13 +32,13 @@ from aerolog.transport.time_units import NS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.archive.client.caller import Parts, Steps
     from aerolog.cluster.client.egress_batch import EgressBatch
     from aerolog.cluster.client.egress_message import EgressMessage
     from aerolog.cluster.client.options import ClusterClientOptions
     from aerolog.transport.client import Aeron
     from aerolog.transport.client.claim import BufferClaim
     from aerolog.transport.client.publication import Publication
+    from aerolog.transport.client.steps.caller import Parts, Steps
     from aerolog.transport.client.subscription import Subscription
     from aerolog.transport.protocol.sbe import Buffer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from aerolog.transport.client.added_stream import give_up
+from aerolog.transport.client.steps.added_stream import give_up
 from aerolog.transport.errors import AerologError
 from aerolog.transport.uri import ChannelUri
 

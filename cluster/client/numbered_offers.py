@@ -6,17 +6,17 @@ import secrets
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from aerolog.archive.client.caller import AwaitedForm, WaitingForm, operation, series
 from aerolog.cluster.client.aeron_cluster import AeronCluster, AsyncAeronCluster
 from aerolog.cluster.client.cluster_session import FRAGMENT_LIMIT
 from aerolog.cluster.numbered_messages import NumberedMessage, numbered_message
 from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.client.steps.caller import AwaitedForm, WaitingForm, operation, series
 from aerolog.transport.errors import AeronTimeoutError, MessageFormatError
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
-    from aerolog.archive.client.caller import Parts, Steps
     from aerolog.cluster.client.cluster_session import ClusterSession
+    from aerolog.transport.client.steps.caller import Parts, Steps
     from aerolog.transport.protocol.sbe import Buffer
 
 WINDOW: Final = 1024

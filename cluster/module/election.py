@@ -26,16 +26,16 @@ from aerolog.cluster.protocol import (
     ClusterActionRequest,
     JoinLog,
 )
-from aerolog.transport.client.added_stream import added
+from aerolog.transport.client.steps.added_stream import added
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.cluster.module.module_context import ModuleContext
     from aerolog.cluster.module.replicated_state import ReplicatedState
     from aerolog.cluster.module.services import Services
+    from aerolog.transport.client.steps.caller import Steps
     from aerolog.transport.client.subscription import Subscription
 
 _MAX_POSITION: Final = 2**63 - 1

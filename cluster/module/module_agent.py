@@ -52,8 +52,8 @@ from aerolog.cluster.protocol import (
     SessionKeepAlive,
     SessionMessageHeader,
 )
-from aerolog.transport.client.added_stream import added
 from aerolog.transport.client.message import Action
+from aerolog.transport.client.steps.added_stream import added
 from aerolog.transport.errors import MessageFormatError, MessageTooLargeError
 from aerolog.transport.text_output import logger
 from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
@@ -62,7 +62,6 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.service.session_table import Doorbell
     from aerolog.cluster.files import ClusterMarkFile, RecoveryPlan
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
     from aerolog.cluster.module.pending_messages import PendingMessages
     from aerolog.transport.client.image import Image
     from aerolog.transport.client.message import Header
+    from aerolog.transport.client.steps.caller import Steps
     from aerolog.transport.client.subscription import Subscription
     from aerolog.transport.errors import ArchiveError
     from aerolog.transport.security.authentication import Authenticator, AuthorisationService

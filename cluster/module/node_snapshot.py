@@ -17,10 +17,10 @@ from aerolog.cluster.protocol import (
 )
 
 if TYPE_CHECKING:
-    from aerolog.archive.client.caller import Steps
     from aerolog.cluster.module.module_context import ModuleContext
     from aerolog.cluster.module.replicated_state import ReplicatedState
     from aerolog.cluster.module.services import Services
+    from aerolog.transport.client.steps.caller import Steps
 
 
 def complete_snapshot(

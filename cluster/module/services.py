@@ -22,11 +22,11 @@ from aerolog.transport.errors import MessageFormatError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.cluster.module.module_context import ModuleContext
     from aerolog.cluster.protocol import Message
     from aerolog.transport.client.client_counters import CounterView
     from aerolog.transport.client.image import Image
+    from aerolog.transport.client.steps.caller import Steps
 
 FRAGMENT_LIMIT: Final = 10
 _FAILED_START: Final = -1

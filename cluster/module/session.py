@@ -17,7 +17,7 @@ from aerolog.cluster.protocol import (
     NewLeaderEvent,
     SessionEvent,
 )
-from aerolog.transport.client.added_stream import give_up
+from aerolog.transport.client.steps.added_stream import give_up
 
 if TYPE_CHECKING:
     from aerolog.cluster.protocol import Message

@@ -8,19 +8,19 @@ from aerolog.archive.client.recording_position import recording_begun
 from aerolog.archive.protocol import SourceLocation
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.protocol import SCHEMA, SnapshotMark, SnapshotMarker
-from aerolog.transport.client.added_stream import added
 from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.client.steps.added_stream import added
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from aerolog.archive.client.aeron_archive import SteppedArchive
-    from aerolog.archive.client.caller import Steps
     from aerolog.cluster.files import MessageSum, SnapshotCheck
     from aerolog.cluster.protocol import ClusterTimeUnit
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.publication import ExclusivePublication
+    from aerolog.transport.client.steps.caller import Steps
 
 _POLL_LIMIT: Final = 10
 

@@ -12,7 +12,7 @@ from aerolog.transport.logbuffer.appender cimport (
     slice_t,
 )
 
-from aerolog.transport.client.added_stream import give_up
+from aerolog.transport.client.steps.added_stream import give_up
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import AerologError
 from aerolog.transport.resource import Resource

@@ -13,8 +13,8 @@ from aerolog.transport.errors import AerologError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from aerolog.archive.client.caller import Steps
     from aerolog.transport.client import Aeron
+    from aerolog.transport.client.steps.caller import Steps
     from aerolog.transport.credentials import CredentialsSupplier
 
 _ASK_EVERY_S: Final = 1.0

@@ -12,8 +12,8 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from aerolog.transport.client.added_stream import added
 from aerolog.transport.client.backoff import Backoff, waiter
+from aerolog.transport.client.steps.added_stream import added
 from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import (
     AeronTimeoutError,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.archive.client import request
-from aerolog.archive.client.caller import Parts, Steps, operation, series
 from aerolog.archive.client.client_base import PAGE, ArchiveClientBase
 from aerolog.archive.client.recording_position import RecordingPosition, find_by_recording
 from aerolog.transport.client.backoff import waiter
+from aerolog.transport.client.steps.caller import Parts, Steps, operation, series
 
 if TYPE_CHECKING:
     from aerolog.archive.client.request import Channel, RecordingSubscription

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.archive.client import request
-from aerolog.archive.client.caller import Steps, operation
 from aerolog.archive.client.client_base import ArchiveClientBase
 from aerolog.archive.retention.reader_query import FOLDER, NO_MORE, READERS, parse
 from aerolog.archive.time_index.time_query import PREFIX
+from aerolog.transport.client.steps.caller import Steps, operation
 
 if TYPE_CHECKING:
     from aerolog.archive.retention.reader_query import RecordingReader

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.archive.client import request
-from aerolog.archive.client.caller import Steps, operation
 from aerolog.archive.client.client_base import ArchiveClientBase
 from aerolog.archive.protocol import SourceLocation
+from aerolog.transport.client.steps.caller import Steps, operation
 from aerolog.transport.errors import AerologError
 from aerolog.transport.uri import ChannelUri
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import request
-from aerolog.archive.client.caller import Parts, Steps, operation, series
 from aerolog.archive.client.client_base import ArchiveClientBase
 from aerolog.archive.client.options import REPLAY_STREAM_ID
 from aerolog.archive.client.replay.archive_replay import (
@@ -13,6 +12,7 @@ from aerolog.archive.client.replay.archive_replay import (
     ReplayParams,
     replay_length,
 )
+from aerolog.transport.client.steps.caller import Parts, Steps, operation, series
 from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:

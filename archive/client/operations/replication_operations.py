@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.archive.client import request
-from aerolog.archive.client.caller import Steps, operation
 from aerolog.archive.client.client_base import ArchiveClientBase
+from aerolog.transport.client.steps.caller import Steps, operation
 
 if TYPE_CHECKING:
     from aerolog.archive.client.request import Channel

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from aerolog.archive.client.caller import Steps, operation
 from aerolog.archive.client.client_base import ArchiveClientBase
+from aerolog.transport.client.steps.caller import Steps, operation
 
 
 class SessionOperations(ArchiveClientBase):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.archive.client.caller import Parts, series
 from aerolog.archive.client.client_base import ArchiveClientBase
 from aerolog.archive.client.recording_signals import SignalFilter, SignalHandler
+from aerolog.transport.client.steps.caller import Parts, series
 
 if TYPE_CHECKING:
     from collections.abc import Callable

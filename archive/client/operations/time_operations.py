@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.archive.client import time_queries
-from aerolog.archive.client.caller import Steps, operation
 from aerolog.archive.client.client_base import ArchiveClientBase
 from aerolog.archive.time_index.index import TimeIndex, epoch_ns
+from aerolog.transport.client.steps.caller import Steps, operation
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.client_session import ControlSession, PendingRequest
     from aerolog.archive.client.request import Request
+    from aerolog.transport.client.steps.caller import Steps
     from aerolog.transport.errors import ArchiveError
 
 T = TypeVar("T")

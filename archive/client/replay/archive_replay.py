@@ -14,7 +14,7 @@ from aerolog.archive.client.options import REPLAY_STREAM_ID
 from aerolog.archive.client.replay.persistent_options import PersistentSubscriptionState as State
 from aerolog.archive.protocol import NULL_VALUE, REPLAY_ALL_AND_FOLLOW, REPLAY_ALL_AND_STOP
 from aerolog.transport.client import ChannelStatus
-from aerolog.transport.client.added_stream import give_up
+from aerolog.transport.client.steps.added_stream import give_up
 from aerolog.transport.errors import AerologError, AeronTimeoutError
 from aerolog.transport.resource import Resource
 from aerolog.transport.uri import ChannelUri
@@ -22,12 +22,12 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.client_session import ControlSession
     from aerolog.archive.client.conversation import Conversation
     from aerolog.archive.client.options import ArchiveClientOptions
     from aerolog.archive.client.request import Channel, Request
     from aerolog.transport.client import Aeron, ExclusivePublication, Image, Subscription
+    from aerolog.transport.client.steps.caller import Steps
     from aerolog.transport.errors import ArchiveError
 
 REQUEST_TERM_LENGTH: Final = "65536"

@@ -50,9 +50,9 @@ from aerolog.transport.time_units import NS_PER_MS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.transport.client import Aeron, Image, Subscription
+    from aerolog.transport.client.steps.caller import Steps
 
 State = PersistentSubscriptionState
 Reason = JoinErrorReason

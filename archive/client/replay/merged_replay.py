@@ -11,14 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client.aeron_archive import AeronArchive
-from aerolog.archive.client.caller import (
-    AwaitedCaller,
-    AwaitedForm,
-    Parts,
-    WaitingCaller,
-    WaitingForm,
-    series,
-)
 from aerolog.archive.client.replay.merge_publication import forward
 from aerolog.archive.client.replay.recording_list import RecordingList
 from aerolog.archive.client.replay.replay_source import Patience
@@ -31,6 +23,14 @@ from aerolog.archive.client.replay.source_merge import (
 )
 from aerolog.archive.client.replay.time_range import Wanted, instant_ns
 from aerolog.transport.client.send_retry import is_worth_waiting, raise_timeout
+from aerolog.transport.client.steps.caller import (
+    AwaitedCaller,
+    AwaitedForm,
+    Parts,
+    WaitingCaller,
+    WaitingForm,
+    series,
+)
 from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.time_units import NS_PER_S
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
     from datetime import datetime
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.replay.merged_batch import MergedBatch
     from aerolog.archive.client.replay.recording_list import Origin
     from aerolog.archive.client.replay.source_merge import OnError
     from aerolog.archive.client.replay.time_range import TimedRange
     from aerolog.archive.client.replay.timed_message import TimedMessage
     from aerolog.transport.client import ExclusivePublication
+    from aerolog.transport.client.steps.caller import Steps
     from aerolog.transport.concurrent.clock import Clock
 
     Instant = int | datetime

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.conversation import Conversation
     from aerolog.archive.client.replay.replay_source import Patience, ReplaySource
     from aerolog.archive.client.replay.time_range import Wanted
     from aerolog.archive.format.archive_folder import Recording
+    from aerolog.transport.client.steps.caller import Steps
     from aerolog.transport.concurrent.clock import Clock
 
     Origin = ArchiveClientBase | ArchiveFolder | str | Path

@@ -11,10 +11,10 @@ from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, TimeIndexUn
 from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.conversation import Conversation
     from aerolog.archive.client.replay.time_range import Wanted
     from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.transport.client.steps.caller import Steps
 
 #: The end of a recording that goes on, which is behind every position.
 NO_END: Final = 2**63 - 1

@@ -37,11 +37,11 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.client_base import ArchiveClientBase
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.transport.client import Aeron, Image, Subscription
     from aerolog.transport.client.destination import Destination
+    from aerolog.transport.client.steps.caller import Steps
 
 
 T = TypeVar("T")

@@ -31,13 +31,13 @@ from aerolog.transport.time_units import NS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.conversation import Conversation
     from aerolog.archive.client.replay.merge import MergeInput
     from aerolog.archive.client.replay.recording_times import RecordingTimes
     from aerolog.archive.client.replay.time_range import TimedRange
     from aerolog.archive.format.archive_folder import Recording
     from aerolog.archive.time_index import TimeIndex
+    from aerolog.transport.client.steps.caller import Steps
     from aerolog.transport.memory.data_file import DataFile
 
 LEAST: Final = -(1 << 63)

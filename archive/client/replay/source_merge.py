@@ -17,11 +17,11 @@ from aerolog.transport.errors import AerologError, NotConnectedError, ResourceCl
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from aerolog.archive.client.caller import Parts, Steps
     from aerolog.archive.client.replay.recording_list import RecordingList
     from aerolog.archive.client.replay.replay_source import Patience, ReplaySource
     from aerolog.archive.client.replay.time_range import Wanted
     from aerolog.archive.client.replay.timed_message import TimedMessage
+    from aerolog.transport.client.steps.caller import Parts, Steps
     from aerolog.transport.concurrent.clock import Clock
 
     OnError = Callable[[int, AerologError], object]

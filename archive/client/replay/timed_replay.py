@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.client.caller import WaitingCaller
 from aerolog.archive.client.replay.paced_replay import (
     PaceControl,
     both,
@@ -20,6 +19,7 @@ from aerolog.archive.client.replay.recording_list import RecordingList
 from aerolog.archive.client.replay.replay_source import Patience
 from aerolog.archive.client.replay.source_merge import PART_ROWS, SourceMerge
 from aerolog.archive.client.replay.time_range import Wanted, instant_ns
+from aerolog.transport.client.steps.caller import WaitingCaller
 from aerolog.transport.resource import AsyncResource, Resource
 from aerolog.transport.time_units import NS_PER_S
 

@@ -4,7 +4,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from aerolog.transport.client.added_stream import added
+from aerolog.transport.client.steps.added_stream import added
 from aerolog.transport.errors import ErrorCode, RegistrationError
 
 

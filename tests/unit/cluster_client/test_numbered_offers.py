@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from aerolog.archive.client.caller import AwaitedCaller, WaitingCaller
 from aerolog.cluster.client import (
     AsyncNumberedOffers,
     ClientState,
@@ -18,6 +17,7 @@ from aerolog.cluster.client import (
 )
 from aerolog.cluster.service import SeenNumbers, numbered_message
 from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.client.steps.caller import AwaitedCaller, WaitingCaller
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import AeronTimeoutError, MessageFormatError
 

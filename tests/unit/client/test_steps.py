@@ -6,8 +6,7 @@ import threading
 
 import pytest
 
-from aerolog.archive.client import AeronArchive, AsyncAeronArchive
-from aerolog.archive.client.caller import (
+from aerolog.transport.client.steps.caller import (
     AwaitedCaller,
     AwaitedForm,
     Parts,
@@ -147,18 +146,3 @@ def test_operations_look_like_methods():
     assert Waiting.add.__name__ == "add"
     assert Waiting.add.__doc__ == "The sum."
     assert list(inspect.signature(Waiting().add).parameters) == ["left", "right"]
-    recordings = inspect.signature(AeronArchive.recordings)
-    assert recordings.return_annotation == "Iterator[RecordingDescriptor]"
-    assert inspect.signature(AeronArchive.stop_position).return_annotation == "int | None"
-
-
-def public(kind):
-    return {name for name in dir(kind) if not name.startswith("_")}
-
-
-def test_both_clients_have_the_same_operations_and_each_says_what_it_does():
-    assert public(AsyncAeronArchive) - public(AeronArchive) == {"connect"}
-    assert public(AeronArchive) - public(AsyncAeronArchive) == set()
-    for kind in (AeronArchive, AsyncAeronArchive):
-        undocumented = {name for name in public(kind) if not getattr(kind, name).__doc__}
-        assert not undocumented

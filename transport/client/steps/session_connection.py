@@ -9,15 +9,15 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from aerolog._version import __version__
-from aerolog.transport.client.added_stream import added
+from aerolog.transport.client.steps.added_stream import added
 from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
     from enum import IntEnum
 
-    from aerolog.archive.client.caller import Steps
     from aerolog.transport.client import Aeron, ExclusivePublication, Subscription
+    from aerolog.transport.client.steps.caller import Steps
     from aerolog.transport.uri import ChannelUri
 
 SessionT = TypeVar("SessionT")

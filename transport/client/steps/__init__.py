@@ -1,0 +1,1 @@
+"""The steps of clients: carry them out, add streams, connect, back off."""
