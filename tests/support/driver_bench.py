@@ -8,8 +8,8 @@ from typing import ClassVar, Self
 import pytest
 
 from aerolog.testing import FakeFileSystem, FakeHost, FakeNetwork, ManualClock
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.counters.stream_counters import CounterType
 from aerolog.transport.memory.broadcast import BroadcastReceiver
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.counters import CounterSnapshot

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
+from aerolog.transport.counters.counter_types import ADDRESS_KEY, CounterType
 from aerolog.transport.memory.counters import RECORD_ALLOCATED
 from aerolog.transport.protocol.channel_status import ChannelStatus
 from aerolog.transport.uri import ChannelUri
@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     from aerolog.transport.memory.counters import CountersReader
 
-_STATUS_TYPES = (6, 7)  # of sending and of receiving channels
-_LOCAL_SOCKET_ADDRESS_TYPE = 14
-_KEY = struct.Struct("<ii")
+_STATUS_TYPES = (CounterType.SEND_CHANNEL_STATUS, CounterType.RECEIVE_CHANNEL_STATUS)
 _NOT_ALLOCATED = -1
 _INITIALIZING = 0
 
@@ -49,11 +47,12 @@ def local_addresses(counters: CountersReader, status_id: int, closed: bool) -> l
         return []
     found = []
     for counter in counters:
-        if counter.type_id != _LOCAL_SOCKET_ADDRESS_TYPE or counter.value != ChannelStatus.ACTIVE:
+        is_address = counter.type_id == CounterType.LOCAL_SOCKET_ADDRESS
+        if not is_address or counter.value != ChannelStatus.ACTIVE:
             continue
-        owner, length = _KEY.unpack_from(counter.key)
-        if owner == status_id and length > 0:
-            found.append(counter.key[_KEY.size : _KEY.size + length].decode("ascii", "replace"))
+        owner, address = ADDRESS_KEY.unpack(counter.key)
+        if owner == status_id and address:
+            found.append(address)
     return found
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerolog.transport.client.liveness import Liveness
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.counters import RECORD_ALLOCATED
@@ -18,10 +20,7 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.counters import CountersReader
     from aerolog.transport.memory.ring_buffer import ManyToOneRingBuffer
 
-# System counter 43 tells which commands a driver knows (spec counters 2).
-_CONTROL_PROTOCOL_VERSION_ID = 43
 _NEXT_SESSION_ID_SINCE = 1 << 16
-_SYSTEM_COUNTER_TYPE = 0
 # Appended to the label of the heartbeat counter; says with which release this is compatible.
 _COMPATIBLE_WITH = "version=1.51.0 commit=9773cba37e"
 
@@ -40,11 +39,11 @@ class DriverConnection:
     @property
     def knows_next_session_id(self) -> bool:
         """Whether the driver answers the next-session-id command."""
-        at = _CONTROL_PROTOCOL_VERSION_ID
+        at = SystemCounter.CONTROL_PROTOCOL_VERSION
         counters = self.counters
         return (
             counters.counter_state(at) == RECORD_ALLOCATED
-            and counters.counter_type_id(at) == _SYSTEM_COUNTER_TYPE
+            and counters.counter_type_id(at) == CounterType.SYSTEM
             and counters.counter_registration_id(at) == at
             and counters.counter_value(at) >= _NEXT_SESSION_ID_SINCE
         )

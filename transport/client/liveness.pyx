@@ -33,6 +33,7 @@ from aerolog.transport.concurrent.standby_runner cimport (
     end_wait,
     remove_duty,
 )
+from aerolog.transport.counters.counter_types cimport CLIENT_HEARTBEAT
 from aerolog.transport.memory.broadcast cimport BroadcastReceiver
 from aerolog.transport.memory.counters cimport (
     COUNTER_ALLOCATED,
@@ -63,10 +64,6 @@ SERVICE_INTERVAL_EXCEEDED = LIVENESS_SERVICE_INTERVAL_EXCEEDED
 DRIVER_SHUT_DOWN = LIVENESS_DRIVER_SHUT_DOWN
 DRIVER_SILENT = LIVENESS_DRIVER_SILENT
 HEARTBEAT_COUNTER_GONE = LIVENESS_HEARTBEAT_COUNTER_GONE
-
-# Of a heartbeat counter (spec counters 4).
-cdef enum:
-    HEARTBEAT_TYPE_ID = 11
 
 # The first looks for a message are close together, since a driver answers within microseconds.
 cdef enum:
@@ -274,7 +271,7 @@ cdef class Liveness:
         )
         return (
             load_acquire_i32(record) == COUNTER_ALLOCATED
-            and load_plain_i32(record + COUNTER_TYPE_AT) == HEARTBEAT_TYPE_ID
+            and load_plain_i32(record + COUNTER_TYPE_AT) == CLIENT_HEARTBEAT
             and get_i64(record + COUNTER_KEY_AT) == self.client_id
         )
 

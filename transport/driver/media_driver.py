@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Self
 from aerolog._version import __version__
 from aerolog.transport.concurrent.agent_runner import AgentRunner
 from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import properties as p
 from aerolog.transport.driver.conductor.driver_conductor import DriverConductor
 from aerolog.transport.driver.context import DriverContext
-from aerolog.transport.driver.counters.system_counters import (
-    SystemCounter,
-    allocate_system_counters,
-)
+from aerolog.transport.driver.counters.system_allocation import allocate_system_counters
 from aerolog.transport.driver.error_recorder import ErrorRecorder
 from aerolog.transport.driver.events.driver_events import driver_events
 from aerolog.transport.driver.events.logged_network import logged

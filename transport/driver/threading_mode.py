@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from aerolog.transport.concurrent.agent_runner import AgentInvoker, AgentRunner
 from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import properties as p
 from aerolog.transport.driver.conductor.conductor_agent import bind_idle_strategy
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

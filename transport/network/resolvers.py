@@ -25,8 +25,6 @@ USE_INITIAL_HOST: Final = 0
 USE_RE_RESOLUTION_HOST: Final = 1
 FAIL_RESOLUTION: Final = -1
 
-NAME_ENTRY_COUNTER_TYPE_ID: Final = 2001
-
 
 class DefaultNameResolver:
     """Resolves names by the platform.

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from receiving_station import MS, TERM, Source, Station
 
 from aerolog.testing import FakeNetwork, ManualClock
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.receive.data_packet_dispatcher import MAX_WAITING_SESSIONS
 from aerolog.transport.driver.receive.receiver_events import CreateImage
 from aerolog.transport.protocol import frames as f

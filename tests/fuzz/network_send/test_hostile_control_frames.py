@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sending_station import FIRST, MS, SESSION, STREAM, TERM, Bench, Stream
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control.flow_control import MinFlowControl, TaggedFlowControl
 from aerolog.transport.driver.send.send_endpoint import DYNAMIC
 from aerolog.transport.protocol import frames as f

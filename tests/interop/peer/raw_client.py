@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import fields
 
-from aerolog.transport.driver.counters.stream_counters import CounterType
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r

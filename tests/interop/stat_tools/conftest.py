@@ -22,7 +22,7 @@ from aerolog.tools.main import main
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.stream_views import streams
 from aerolog.transport.client import Aeron
-from aerolog.transport.driver.counters.stream_counters import CounterType
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.protocol import commands
 
 DEADLINE_S = 60.0

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aerolog.testing import FakeFileSystem, ManualClock
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.counters.stream_counters import CounterType
 from aerolog.transport.logbuffer.descriptor import LOG_META_LENGTH
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.protocol import commands as c

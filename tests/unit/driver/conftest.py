@@ -8,8 +8,8 @@ from driver_bench import MS, RawBench, bench, start
 
 from aerolog.testing import FakeFileSystem, ManualClock
 from aerolog.testing.direct_log import DirectPublication, DirectSubscription
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.counters.stream_counters import CounterType
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r

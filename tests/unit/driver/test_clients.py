@@ -2,7 +2,7 @@
 
 import pytest
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
 

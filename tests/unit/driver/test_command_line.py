@@ -10,7 +10,7 @@ import pytest
 from waits import wait_until
 
 from aerolog.transport.client import Aeron
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.memory.cnc import HEARTBEAT_CLOSED, CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol import commands as c

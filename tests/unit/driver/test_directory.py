@@ -9,8 +9,8 @@ import pytest
 from late_threads import begin_when_joined
 
 from aerolog.testing import FakeFileSystem, ManualClock
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.errors import ActiveDriverError, ConfigurationError, ResourceClosedError
 from aerolog.transport.memory.cnc import HEARTBEAT_CLOSED, CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem

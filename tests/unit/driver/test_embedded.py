@@ -8,8 +8,8 @@ import time
 import pytest
 
 from aerolog.transport.client import Aeron
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import MediaDriver, ThreadingMode
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
 from aerolog.transport.memory.cnc import HEARTBEAT_CLOSED, CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem

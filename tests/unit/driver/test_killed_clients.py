@@ -9,7 +9,7 @@ import time
 import pytest
 
 from aerolog.transport.client import Aeron
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 
 pytest_plugins = ["aerolog.testing.pytest_plugin"]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from aerolog.testing import FakeFileSystem
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.logs.term_allocation import TermAllocation
 from aerolog.transport.errors import ErrorCode, StorageSpaceError
 from aerolog.transport.protocol import commands as c

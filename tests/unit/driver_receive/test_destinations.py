@@ -2,7 +2,7 @@
 
 import pytest
 
-from aerolog.transport.driver.counters.stream_counters import CounterType
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import frame_codec as f
 from aerolog.transport.protocol import responses as r

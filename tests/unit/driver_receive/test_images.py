@@ -2,8 +2,8 @@
 
 import pytest
 
-from aerolog.transport.driver.counters.stream_counters import CounterType
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.memory.loss_report import read_loss_report
 from aerolog.transport.protocol import commands as c

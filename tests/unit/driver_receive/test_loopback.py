@@ -5,8 +5,8 @@ from peer.streams import free_port
 from waits import wait_until
 
 from aerolog.transport.client import Aeron
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.counters.stream_counters import CounterType
 
 STREAM = 7
 DEADLINE_S = 60

@@ -2,10 +2,10 @@
 
 import pytest
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.network.resolvers import (
     FAIL_RESOLUTION,
-    NAME_ENTRY_COUNTER_TYPE_ID,
     USE_RE_RESOLUTION_HOST,
 )
 from aerolog.transport.protocol.commands import AddSubscription
@@ -32,7 +32,7 @@ def sources(bench):
 
 
 def switch(bench, to):
-    (entry,) = bench.counters(NAME_ENTRY_COUNTER_TYPE_ID)
+    (entry,) = bench.counters(CounterType.NAME_ENTRY)
     bench.cnc.counters.set_value(entry.counter_id, to)
 
 

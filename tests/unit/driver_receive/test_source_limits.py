@@ -2,7 +2,7 @@
 
 import pytest
 
-from aerolog.transport.driver.counters.stream_counters import CounterType
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver.receive.source_limits import SourceLimits, host_of
 from aerolog.transport.protocol import responses as r
 

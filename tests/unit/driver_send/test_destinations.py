@@ -2,7 +2,7 @@
 
 import pytest
 
-from aerolog.transport.driver.counters.stream_counters import CounterType as T
+from aerolog.transport.counters.counter_types import CounterType as T
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import frame_codec as f
 from aerolog.transport.protocol.frames import STATUS_FLAG_SETUP

@@ -2,8 +2,8 @@
 
 import pytest
 
-from aerolog.transport.driver.counters.stream_counters import CounterType as T
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.counter_types import CounterType as T
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import frame_codec as f
 from aerolog.transport.protocol import responses as r

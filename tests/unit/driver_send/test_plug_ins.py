@@ -5,8 +5,8 @@ from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
-from aerolog.transport.driver.counters.stream_counters import CounterType as T
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.counter_types import CounterType as T
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control import flow_control_supplier
 from aerolog.transport.driver.flow_control.flow_control import PythonFlowControl
 

@@ -7,8 +7,8 @@ import pytest
 
 from aerolog.testing import FakeFileSystem, FakeNetwork, ManualClock
 from aerolog.transport.client import Aeron
+from aerolog.transport.counters.counter_types import CounterType as T
 from aerolog.transport.driver import MediaDriver, media_driver
-from aerolog.transport.driver.counters.stream_counters import CounterType as T
 from aerolog.transport.network.networks import SYSTEM_NETWORK, WrappedNetwork
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import frame_codec as f

@@ -11,7 +11,7 @@ from prerequisites import program_or_skip
 
 from aerolog.tools.metrics import system_metrics
 from aerolog.tools.metrics.families import FAMILIES, SECTIONS, Family, MetricKind
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 #: System counters that are told otherwise or not at all.

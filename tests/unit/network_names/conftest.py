@@ -7,10 +7,8 @@ import pytest
 
 from aerolog.testing import FakeNetwork, ManualClock
 from aerolog.transport.config.sources import Properties
-from aerolog.transport.driver.counters.system_counters import (
-    SystemCounter,
-    allocate_system_counters,
-)
+from aerolog.transport.counters.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_allocation import allocate_system_counters
 from aerolog.transport.driver.names.driver_names import DriverNames
 from aerolog.transport.driver.properties import driver_settings
 from aerolog.transport.memory.counters import CountersManager

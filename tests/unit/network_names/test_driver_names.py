@@ -5,7 +5,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.names.driver_names import names_hosts
 from aerolog.transport.errors import ChannelUriError
 from aerolog.transport.network.addresses import SocketAddress

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.names.gossip_agent import WORK_INTERVAL_NS
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.network.networks import SYSTEM_NETWORK

@@ -9,10 +9,10 @@ import pytest
 from waits import wait_until
 
 from aerolog.transport.client import Aeron
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import MediaDriver
 from aerolog.transport.driver.congestion_control import congestion_control_supplier
 from aerolog.transport.driver.congestion_control.congestion_control import PythonCongestionControl
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control import flow_control_supplier
 from aerolog.transport.driver.flow_control.flow_control import PythonFlowControl
 from aerolog.transport.errors import RegistrationError

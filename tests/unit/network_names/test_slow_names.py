@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from aerolog.transport.client import Aeron
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.errors import RegistrationError
 
 DEADLINE_S = 60

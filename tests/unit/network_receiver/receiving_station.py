@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.transport.driver.conductor.subscriber_positions import SubscriberPositions
 from aerolog.transport.driver.congestion_control.congestion_control import StaticWindow
-from aerolog.transport.driver.counters.system_counters import (
-    SystemCounter,
-    allocate_system_counters,
-)
+from aerolog.transport.driver.counters.system_allocation import allocate_system_counters
 from aerolog.transport.driver.receive import receive_stream as states
 from aerolog.transport.driver.receive.loss_detector import StaticDelay
 from aerolog.transport.driver.receive.receive_endpoint import ReceiveEndpoint
@@ -31,6 +28,7 @@ from aerolog.transport.protocol.frame_codec import (
 )
 
 if TYPE_CHECKING:
+    from aerolog.transport.counters.system_counters import SystemCounter
     from aerolog.transport.network.port import Address, DatagramPort
     from aerolog.transport.protocol.frame_codec import AnyFrame
 

@@ -9,7 +9,7 @@ import pytest
 from aerolog.transport.concurrent.agent_runner import AgentRunner
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.concurrent.idle import YieldingIdleStrategy
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.receive.data_packet_dispatcher import SESSION_REFUSED, SESSION_UNKNOWN
 from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
 from aerolog.transport.driver.receive.receiver import Receiver

@@ -1,7 +1,7 @@
 """What an image does with datagrams, and what its sender hears (spec wire-protocol 9, 18.2)."""
 
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.congestion_control.congestion_control import Cubic, StaticWindow
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.receive.loss_detector import StaticDelay
 from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
 from aerolog.transport.protocol.frame_codec import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.receive import receive_stream as states
 from aerolog.transport.driver.receive.receiver_events import EndpointReleased
 from aerolog.transport.protocol.frame_codec import ErrorFrame, ResponseSetup, StatusMessage

@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from aerolog.testing import FakeFileSystem
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.logs.term_allocation import PIECE_LENGTH, ImageAllocation
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
 from aerolog.transport.driver.receive.receiver_events import (
     CreateImage,

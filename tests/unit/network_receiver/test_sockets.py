@@ -9,7 +9,7 @@ import time
 import pytest
 
 from aerolog.transport.concurrent.clock import SystemClock
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
 from aerolog.transport.driver.receive.receiver_events import AnswerFailed, ReceiveFailed
 from aerolog.transport.network import sockets

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from aerolog.testing.direct_log import DirectPublication
 from aerolog.testing.network import FakeNetwork
 from aerolog.transport.concurrent.clock import ManualClock
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control.flow_control import FlowControl, MaxFlowControl
 from aerolog.transport.driver.send.retransmit_handler import RetransmitHandler
 from aerolog.transport.driver.send.send_endpoint import SendDestinations, SendEndpoint

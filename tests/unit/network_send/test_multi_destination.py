@@ -2,7 +2,7 @@
 
 import pytest
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control.flow_control import MinFlowControl
 from aerolog.transport.driver.send.send_endpoint import DYNAMIC, MANUAL
 from aerolog.transport.driver.send.sender_events import PublicationError, Unresolved

@@ -5,12 +5,12 @@ Spec wire-protocol 5.8, 5.9; 11.
 
 import pytest
 
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.conductor.driver_stream import ACTIVE, DRAINING, LINGER
 from aerolog.transport.driver.conductor.subscriber_positions import (
     SUBSCRIBER_LINGER,
     SUBSCRIBER_RESTING,
 )
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.protocol.frame_codec import Nak, decode_frame, encode_frame
 

@@ -3,7 +3,7 @@
 import pytest
 
 from aerolog.testing.network import FakeNetwork
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.send.live_receivers import LiveReceivers
 from aerolog.transport.driver.send.send_endpoint import MANUAL, SendDestinations, SendEndpoint
 from aerolog.transport.driver.send.sender_events import (

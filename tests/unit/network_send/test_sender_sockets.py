@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control.flow_control import MinFlowControl
 from aerolog.transport.driver.send.send_endpoint import DYNAMIC, SendDestinations
 from aerolog.transport.network import sockets

@@ -8,7 +8,7 @@ import pytest
 from aerolog.transport.concurrent.agent_runner import AgentRunner
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.concurrent.idle import idle_strategy
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.send.sender_events import EndpointReleased, PublicationReleased
 from aerolog.transport.network import sockets
 from aerolog.transport.protocol.frame_codec import DataFrame, decode_frames

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.send.sender_events import PublicationError
 from aerolog.transport.protocol.frame_codec import (
     DataFrame,

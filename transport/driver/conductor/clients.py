@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.context import take_from
-from aerolog.transport.driver.counters.stream_counters import (
-    CounterType,
-    heartbeat_key,
-    heartbeat_label,
-)
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.counters.stream_counters import heartbeat_key, heartbeat_label
 from aerolog.transport.protocol.responses import ClientTimeout, CounterReady, UnavailableCounter
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import properties
 from aerolog.transport.driver.conductor.clients import Clients
 from aerolog.transport.driver.conductor.command_error import CommandError, answer_to
@@ -15,7 +16,6 @@ from aerolog.transport.driver.conductor.conductor_context import ConductorContex
 from aerolog.transport.driver.conductor.counter_links import CounterLinks
 from aerolog.transport.driver.conductor.network_conductor import NetworkConductor
 from aerolog.transport.driver.conductor.session_ids import PublicationSessions, SessionIds
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.ipc.ipc_conductor import IpcConductor
 from aerolog.transport.driver.receive.receiver import Receiver
 from aerolog.transport.driver.send.sender import Sender

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic
 
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.channels.channel_params import (
     NULL_VALUE,
     PublicationLookups,
@@ -16,7 +17,6 @@ from aerolog.transport.driver.conductor.command_error import invalid_channel
 from aerolog.transport.driver.conductor.driver_publication import PublicationLink, PublicationT
 from aerolog.transport.driver.conductor.driver_stream import ACTIVE, DRAINING
 from aerolog.transport.driver.context import remove_at, take_from
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.protocol.responses import ExclusivePublicationReady, PublicationReady
 
 if TYPE_CHECKING:

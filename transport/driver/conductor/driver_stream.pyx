@@ -19,7 +19,7 @@ from aerolog.transport.logbuffer.descriptor cimport (
 )
 from aerolog.transport.memory.counters cimport CountersReader
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 
 ACTIVE = PUBLICATION_ACTIVE
 DRAINING = PUBLICATION_DRAINING

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver.conductor.subscriber_positions import (
     SUBSCRIBER_ACTIVE,
     SUBSCRIBER_LINGER,
     SUBSCRIBER_RESTING,
 )
-from aerolog.transport.driver.counters.stream_counters import CounterType, stream_key, stream_label
+from aerolog.transport.driver.counters.stream_counters import stream_key, stream_label
 from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.protocol.responses import AvailableImage, UnavailableImage
 
@@ -120,7 +121,7 @@ def allocate_position(
     identity = (link.registration_id, session_id, link.stream_id, link.channel)
     return context.counters.allocate(
         CounterType.SUBSCRIBER_POSITION,
-        stream_label("sub-pos", *identity, join_position=join_position),
+        stream_label(CounterType.SUBSCRIBER_POSITION.label, *identity, join_position=join_position),
         stream_key(*identity),
         registration_id=link.registration_id,
         owner_id=link.client.client_id,

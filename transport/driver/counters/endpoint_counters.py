@@ -7,12 +7,11 @@ Both counters start as initializing and become active when the endpoint's socket
 from __future__ import annotations
 
 import os
-import struct
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.counters.counter_types import ADDRESS_KEY, CHANNEL_KEY, CounterType
 from aerolog.transport.driver.conductor.command_error import generic
-from aerolog.transport.driver.counters.stream_counters import CounterType
 from aerolog.transport.network.addresses import SocketAddress
 from aerolog.transport.protocol.channel_status import ChannelStatus
 
@@ -22,61 +21,59 @@ if TYPE_CHECKING:
     from aerolog.transport.network.port import Address
 
 _AERON_EXCEPTION: Final = "io.aeron.exceptions.AeronException"
-_MAX_KEY_CHANNEL_LENGTH: Final = 108
 _MAX_ADDRESS_LENGTH: Final = 54
 
 
 def allocate_channel_status(
-    context: DriverContext, type_id: CounterType, name: str, registration_id: int, channel: str
+    context: DriverContext, type_id: CounterType, registration_id: int, channel: str
 ) -> int:
     """Allocate a counter that describes a channel endpoint.
 
     Args:
         context: the driver's shared state.
         type_id: the type of a channel status, or of the number of destinations.
-        name: the start of the label, such as ``rcv-channel``.
         registration_id: of the first subscription or publication on the endpoint.
         channel: as the client wrote it; the key holds as much of it as fits.
 
     Raises:
         CountersFullError: no counter is free.
     """
-    text = channel.encode("ascii", "replace")[:_MAX_KEY_CHANNEL_LENGTH]
     return context.counters.allocate(
         type_id,
-        f"{name}: {channel} ",
-        struct.pack("<i", len(text)) + text,
+        f"{type_id.label}: {channel} ",
+        CHANNEL_KEY.pack(text=channel),
         registration_id=registration_id,
     )
 
 
 def allocate_local_address(
-    context: DriverContext, name: str, registration_id: int, status_id: int
+    context: DriverContext, side: str, registration_id: int, status_id: int
 ) -> int:
     """Allocate the counter of a local address before the endpoint's socket is bound to it.
 
     Args:
         context: the driver's shared state.
-        name: ``snd-local-sockaddr`` or ``rcv-local-sockaddr``.
+        side: ``snd`` or ``rcv``, with which the label begins.
         registration_id: of the subscription or publication.
         status_id: the id of the endpoint's status counter.
 
     Raises:
         CountersFullError: no counter is free.
     """
+    name = CounterType.LOCAL_SOCKET_ADDRESS.label.format(side=side)
     return context.counters.allocate(
         CounterType.LOCAL_SOCKET_ADDRESS,
         f"{name}: {status_id} ",
-        struct.pack("<ii", status_id, 0),
+        ADDRESS_KEY.pack(status_id, text=""),
         registration_id=registration_id,
     )
 
 
 def show_local_address(context: DriverContext, counter_id: int, status_id: int, text: str) -> None:
     """Write a bound address to its counter: first the key and the label, last the value."""
-    address = text.encode("ascii", "replace")[:_MAX_ADDRESS_LENGTH]
-    context.counters.set_key(counter_id, struct.pack("<ii", status_id, len(address)) + address)
-    context.counters.append_to_label(counter_id, address.decode())
+    address = text[:_MAX_ADDRESS_LENGTH]
+    context.counters.set_key(counter_id, ADDRESS_KEY.pack(status_id, text=address))
+    context.counters.append_to_label(counter_id, address)
     context.counters.set_value(counter_id, ChannelStatus.ACTIVE)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import struct
-from enum import IntEnum
 from typing import TYPE_CHECKING, Self
+
+from aerolog.transport.counters.counter_types import HEARTBEAT_KEY, STREAM_KEY, CounterType
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.channels.channel_params import PublicationParams
@@ -12,39 +12,13 @@ if TYPE_CHECKING:
     from aerolog.transport.protocol.commands import AddExclusivePublication, AddPublication
 
 MAX_LABEL_LENGTH = 380
-_MAX_KEY_CHANNEL_LENGTH = 92
 _MAX_LABEL_LENGTH_FOR_SUFFIX = 360
-_KEY = struct.Struct("<qiii")
 _NO_OWNER = -1
-
-
-class CounterType(IntEnum):
-    """Type ids of the driver's counters."""
-
-    SYSTEM = 0
-    PUBLISHER_LIMIT = 1
-    SENDER_POSITION = 2
-    RECEIVER_HWM = 3
-    SUBSCRIBER_POSITION = 4
-    RECEIVER_POSITION = 5
-    SEND_CHANNEL_STATUS = 6
-    RECEIVE_CHANNEL_STATUS = 7
-    SENDER_LIMIT = 9
-    PER_IMAGE = 10
-    CLIENT_HEARTBEAT = 11
-    PUBLISHER_POSITION = 12
-    SENDER_BPE = 13
-    LOCAL_SOCKET_ADDRESS = 14
-    FLOW_CONTROL_RECEIVERS = 17
-    MDC_DESTINATIONS = 18
-    SENDER_NAKS_RECEIVED = 19
-    RECEIVER_NAKS_SENT = 20
 
 
 def stream_key(registration_id: int, session_id: int, stream_id: int, channel: str) -> bytes:
     """Return the key of a stream counter; the channel is cut so that the key fits."""
-    text = channel.encode("ascii", "replace")[:_MAX_KEY_CHANNEL_LENGTH]
-    return _KEY.pack(registration_id, session_id, stream_id, len(text)) + text
+    return STREAM_KEY.pack(registration_id, session_id, stream_id, text=channel)
 
 
 def stream_label(
@@ -74,12 +48,12 @@ def stream_label(
 
 def heartbeat_key(client_id: int) -> bytes:
     """Return the key of a client's heartbeat counter."""
-    return struct.pack("<q", client_id)
+    return HEARTBEAT_KEY.numbers.pack(client_id)
 
 
 def heartbeat_label(client_id: int) -> str:
     """Return the label of a client's heartbeat counter; the client appends its name to it."""
-    return f"client-heartbeat: id={client_id}"
+    return f"{CounterType.CLIENT_HEARTBEAT.label}: id={client_id}"
 
 
 class StreamCounters:
@@ -132,9 +106,9 @@ class StreamCounters:
     def allocate(
         self,
         type_id: CounterType,
-        name: str,
         value: int = 0,
         *,
+        name: str | None = None,
         channel: str | None = None,
         has_owner: bool = True,
     ) -> int:
@@ -142,8 +116,8 @@ class StreamCounters:
 
         Args:
             type_id: the type of the counter.
-            name: the start of the label.
             value: the first value.
+            name: the start of the label, when it is not that of the type.
             channel: the channel to show, when it is not the client's.
             has_owner: whether the counter belongs to the client.
 
@@ -153,7 +127,7 @@ class StreamCounters:
         identity = (*self._identity, self._channel if channel is None else channel)
         counter_id = self._context.counters.allocate(
             type_id,
-            stream_label(name, *identity),
+            stream_label(type_id.label if name is None else name, *identity),
             stream_key(*identity),
             registration_id=self._identity[0],
             owner_id=self._client_id if has_owner else _NO_OWNER,
@@ -165,9 +139,10 @@ class StreamCounters:
     def allocate_publisher(self, position: int, *, is_exclusive: bool) -> tuple[int, int]:
         """Allocate the counters of the publisher's position and limit, both at one position."""
         kind = "exclusive" if is_exclusive else "concurrent"
+        name = CounterType.PUBLISHER_POSITION.label.format(kind=kind)
         return (
-            self.allocate(CounterType.PUBLISHER_POSITION, f"pub-pos ({kind})", position),
-            self.allocate(CounterType.PUBLISHER_LIMIT, "pub-lmt", position),
+            self.allocate(CounterType.PUBLISHER_POSITION, position, name=name),
+            self.allocate(CounterType.PUBLISHER_LIMIT, position),
         )
 
     def free(self) -> None:

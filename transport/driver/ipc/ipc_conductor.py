@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.channels.channel_params import (
     ipc_publication_params,
     ipc_subscription_params,
@@ -21,7 +22,6 @@ from aerolog.transport.driver.conductor.local_subscriptions import (
 )
 from aerolog.transport.driver.conductor.subscription_links import tell_unavailable
 from aerolog.transport.driver.context import remove_at
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.ipc.ipc_factory import make_publication
 from aerolog.transport.driver.ipc.ipc_publication import SESSION_MEDIA
 from aerolog.transport.driver.ipc.ipc_subscription import IpcSubscriptionLink

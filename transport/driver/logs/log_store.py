@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import properties
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.errors import StorageSpaceError
 from aerolog.transport.logbuffer.descriptor import LOG_META_LENGTH, LogBuffers, log_file_length
 

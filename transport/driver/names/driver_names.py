@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import properties
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.events.driver_events import NO_EVENTS, LoggedResolver
 from aerolog.transport.driver.events.logged_network import logged_port
 from aerolog.transport.driver.names.gossip_agent import (
@@ -26,7 +27,6 @@ from aerolog.transport.errors import ChannelUriError
 from aerolog.transport.network.host_names import platform_address
 from aerolog.transport.network.networks import SYSTEM_NETWORK
 from aerolog.transport.network.resolvers import (
-    NAME_ENTRY_COUNTER_TYPE_ID,
     USE_INITIAL_HOST,
     CsvTableResolver,
     DefaultNameResolver,
@@ -326,7 +326,7 @@ def names_a_host(value: str) -> bool:
 
 def _switch(counters: CountersManager, entry: NameEntry) -> Callable[[], int]:
     counter_id = counters.allocate(
-        NAME_ENTRY_COUNTER_TYPE_ID,
+        CounterType.NAME_ENTRY,
         entry.counter_label,
         entry.counter_key,
         value=USE_INITIAL_HOST,

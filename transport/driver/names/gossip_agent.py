@@ -11,8 +11,9 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.counters.counter_types import NEIGHBOR_KEY, CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import properties
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.events.driver_events import NO_EVENTS
 from aerolog.transport.errors import ChannelUriError, ConfigurationError
 from aerolog.transport.network.addresses import SocketAddress
@@ -36,10 +37,6 @@ if TYPE_CHECKING:
 WORK_INTERVAL_NS: Final = 10_000_000
 #: The datagrams taken in one turn; further ones wait in the socket or are lost there.
 DATAGRAMS_PER_TURN: Final = 16
-
-NEIGHBORS_TYPE_ID: Final = 15
-CACHE_ENTRIES_TYPE_ID: Final = 16
-BOOTSTRAP_NEIGHBOR_TYPE_ID: Final = 21
 
 _NO_OWNER: Final = 0
 # The number of neighbors whose failure to send is remembered, so that each is recorded once.
@@ -121,10 +118,16 @@ class GossipAgent:
         self.gossip = NameGossip(
             options, _socket_address(port.local_address), now_ns, on_neighbor=events.neighbor
         )
-        self._neighbors_id = self._counter(NEIGHBORS_TYPE_ID, self.gossip.neighbors_label)
-        self._cache_id = self._counter(CACHE_ENTRIES_TYPE_ID, self.gossip.cache_label)
+        self._neighbors_id = self._counter(
+            CounterType.RESOLVER_NEIGHBORS, self.gossip.neighbors_label
+        )
+        self._cache_id = self._counter(CounterType.RESOLVER_CACHE_ENTRIES, self.gossip.cache_label)
         self._bootstrap_ids = [
-            self._counter(BOOTSTRAP_NEIGHBOR_TYPE_ID, one.label, index.to_bytes(4, "little"))
+            self._counter(
+                CounterType.RESOLVER_BOOTSTRAP_NEIGHBOR,
+                one.label,
+                NEIGHBOR_KEY.numbers.pack(index),
+            )
             for index, one in enumerate(self.gossip.bootstrap)
         ]
 
@@ -186,7 +189,7 @@ class GossipAgent:
         for counter_id, one in zip(self._bootstrap_ids, self.gossip.bootstrap, strict=True):
             self._counters.set_label(counter_id, one.label)
 
-    def _counter(self, type_id: int, label: str, key: bytes = b"") -> int:
+    def _counter(self, type_id: CounterType, label: str, key: bytes = b"") -> int:
         return self._counters.allocate(
             type_id, label, key, registration_id=0, owner_id=_NO_OWNER, reference_id=0
         )

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.config.definition import Infer
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver import properties
 from aerolog.transport.driver.channels.channel_params import StartPosition
 from aerolog.transport.driver.conductor.subscriber_positions import SubscriberPositions
@@ -16,7 +17,7 @@ from aerolog.transport.driver.congestion_control.congestion_control_supplier imp
     image_congestion_control,
 )
 from aerolog.transport.driver.counters.endpoint_counters import source_text
-from aerolog.transport.driver.counters.stream_counters import CounterType, StreamCounters
+from aerolog.transport.driver.counters.stream_counters import StreamCounters
 from aerolog.transport.driver.receive.loss_detector import OptimalMulticastDelay, StaticDelay
 from aerolog.transport.driver.receive.publication_image import PublicationImage
 from aerolog.transport.driver.receive.receive_stream import ReceiveStream
@@ -88,9 +89,9 @@ def make_image(
         )
         undo.callback(counters.free)
         _show_congestion(context, counters, congestion, endpoint.channel.original)
-        hwm_id = counters.allocate(CounterType.RECEIVER_HWM, "rcv-hwm")
-        pos_id = counters.allocate(CounterType.RECEIVER_POSITION, "rcv-pos")
-        naks_id = counters.allocate(CounterType.RECEIVER_NAKS_SENT, "rcv-naks-sent")
+        hwm_id = counters.allocate(CounterType.RECEIVER_HWM)
+        pos_id = counters.allocate(CounterType.RECEIVER_POSITION)
+        naks_id = counters.allocate(CounterType.RECEIVER_NAKS_SENT)
         source = source_text(event.source)
         assert log.logs is not None
         stream = ReceiveStream(
@@ -150,7 +151,7 @@ def _show_congestion(
     lengths = context.cnc.header.lengths
     values_at = HEADER_LENGTH + lengths.to_driver + lengths.to_clients + lengths.counter_metadata
     ids = [
-        counters.allocate(CounterType.PER_IMAGE, name, channel=channel, has_owner=False)
+        counters.allocate(CounterType.PER_IMAGE, name=name, channel=channel, has_owner=False)
         for name in congestion.counter_names
     ]
     if ids:

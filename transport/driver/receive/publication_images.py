@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import properties
 from aerolog.transport.driver.conductor.command_error import ILLEGAL_ARGUMENT, generic
 from aerolog.transport.driver.conductor.subscription_links import (
@@ -19,7 +20,6 @@ from aerolog.transport.driver.conductor.subscription_links import (
 )
 from aerolog.transport.driver.context import remove_at
 from aerolog.transport.driver.counters.endpoint_counters import address_text
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.receive.image_factory import (
     initial_position,
     initial_window,

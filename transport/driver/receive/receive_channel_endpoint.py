@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver import properties
 from aerolog.transport.driver.channels.endpoint_match import (
     ExistingEndpoint,
@@ -31,7 +32,6 @@ from aerolog.transport.driver.counters.endpoint_counters import (
     allocate_channel_status,
     show_active,
 )
-from aerolog.transport.driver.counters.stream_counters import CounterType
 from aerolog.transport.driver.receive.receive_endpoint import ReceiveEndpoint
 from aerolog.transport.driver.receive.receive_sockets import ReceiveSockets
 from aerolog.transport.errors import ErrorCode
@@ -279,7 +279,6 @@ class ReceiveChannelEndpoints:
             status_id = allocate_channel_status(
                 self._context,
                 CounterType.RECEIVE_CHANNEL_STATUS,
-                "rcv-channel",
                 registration_id,
                 channel.original,
             )

@@ -26,7 +26,7 @@ from aerolog.transport.protocol.frames cimport (
 )
 from aerolog.transport.network.port cimport address_t, is_transient, outgoing_t, same_address
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 
 cdef enum:
     IMAGE_REJECTED = 13     # error code, spec wire-protocol 2.9

@@ -83,9 +83,7 @@ class ReceiveSockets:
         Raises:
             CountersFullError: no counter is free.
         """
-        counter_id = allocate_local_address(
-            self._context, "rcv-local-sockaddr", registration_id, status_id
-        )
+        counter_id = allocate_local_address(self._context, "rcv", registration_id, status_id)
         return LocalAddressCounter(counter_id, status_id)
 
     def open(

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver import properties
 from aerolog.transport.driver.conductor.publication_log import publication_metadata, start_of
-from aerolog.transport.driver.counters.stream_counters import CounterType, StreamCounters
+from aerolog.transport.driver.counters.stream_counters import StreamCounters
 from aerolog.transport.driver.flow_control.flow_control import MinFlowControl
 from aerolog.transport.driver.flow_control.flow_control_supplier import (
     create_flow_control,
@@ -62,9 +63,7 @@ def make_publication(
     log = None
     try:
         if isinstance(flow_control, MinFlowControl):
-            receivers_id = counters.allocate(
-                CounterType.FLOW_CONTROL_RECEIVERS, "fc-receivers", has_owner=False
-            )
+            receivers_id = counters.allocate(CounterType.FLOW_CONTROL_RECEIVERS, has_owner=False)
             flow_control.bind_counter(context.counters, receivers_id)
             if events is not None:
                 flow_control.bind_events(events)
@@ -81,10 +80,10 @@ def make_publication(
         position = start.position(params.term_length)
         ids = _CounterIds(
             *counters.allocate_publisher(position, is_exclusive=is_exclusive),
-            counters.allocate(CounterType.SENDER_POSITION, "snd-pos", position),
-            counters.allocate(CounterType.SENDER_LIMIT, "snd-lmt", position),
-            counters.allocate(CounterType.SENDER_BPE, "snd-bpe"),
-            counters.allocate(CounterType.SENDER_NAKS_RECEIVED, "snd-naks-received"),
+            counters.allocate(CounterType.SENDER_POSITION, position),
+            counters.allocate(CounterType.SENDER_LIMIT, position),
+            counters.allocate(CounterType.SENDER_BPE),
+            counters.allocate(CounterType.SENDER_NAKS_RECEIVED),
         )
         stream = _stream(
             context, log, channel, params, endpoint, flow_control, ids,

@@ -12,6 +12,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver import properties
 from aerolog.transport.driver.channels.endpoint_match import (
     ExistingEndpoint,
@@ -34,7 +35,6 @@ from aerolog.transport.driver.counters.endpoint_counters import (
     show_active,
     show_local_address,
 )
-from aerolog.transport.driver.counters.stream_counters import CounterType
 from aerolog.transport.driver.events.logged_network import name_port
 from aerolog.transport.driver.names.driver_names import names_a_host
 from aerolog.transport.driver.receive.receive_sockets import as_pair
@@ -259,19 +259,13 @@ class SendChannelEndpoints:
         """Allocate status, local address and number of destinations (-1); record ids at once."""
         context, text = self._context, channel.original
         counter_ids.append(
-            allocate_channel_status(
-                context, CounterType.SEND_CHANNEL_STATUS, "snd-channel", registration_id, text
-            )
+            allocate_channel_status(context, CounterType.SEND_CHANNEL_STATUS, registration_id, text)
         )
-        counter_ids.append(
-            allocate_local_address(context, "snd-local-sockaddr", registration_id, counter_ids[0])
-        )
+        counter_ids.append(allocate_local_address(context, "snd", registration_id, counter_ids[0]))
         if not channel.is_multi_destination:
             return counter_ids[0], counter_ids[1], NULL_COUNTER_ID
         counter_ids.append(
-            allocate_channel_status(
-                context, CounterType.MDC_DESTINATIONS, "mdc-num-dest", registration_id, text
-            )
+            allocate_channel_status(context, CounterType.MDC_DESTINATIONS, registration_id, text)
         )
         return counter_ids[0], counter_ids[1], counter_ids[2]
 

@@ -19,7 +19,7 @@ from aerolog.transport.driver.send.send_endpoint cimport SendEndpoint
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.network.port cimport address_t, outgoing_t, same_address
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 
 cdef enum:
     # The last places of the queue, which are reserved for releases.

@@ -62,7 +62,7 @@ from aerolog.transport.protocol.frames cimport (
     status_message_t,
 )
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.send.send_stream import SendStream
 from aerolog.transport.driver.send.sender_events import (
     EndpointReleased,

@@ -1,0 +1,1 @@
+"""What counters are: their types, labels, keys and meanings, each in one table."""
