@@ -5,88 +5,203 @@ Tools read them without the module and its messages, which take long to import.
 
 from __future__ import annotations
 
-import struct
 from enum import IntEnum
 from typing import Final
 
-CLIENT_HEARTBEAT: Final = 11  # the driver's, of each transport client
-MODULE_STATE: Final = 200
-NODE_ROLE: Final = 201
-CONTROL_TOGGLE: Final = 202
-COMMIT_POSITION: Final = 203
-RECOVERY_STATE: Final = 204
-SNAPSHOT_COUNT: Final = 205
-ELECTION_STATE: Final = 207
-BACKUP_STATE: Final = 208
-BACKUP_LOG_POSITION: Final = 209
-BACKUP_QUERY_DEADLINE: Final = 210
-BACKUP_ERRORS: Final = 211
-MODULE_ERRORS: Final = 212
-TIMED_OUT_CLIENTS: Final = 213
-INVALID_REQUESTS: Final = 214
-SERVICE_ERRORS: Final = 215
-MODULE_MAX_CYCLE: Final = 216
-MODULE_CYCLES_EXCEEDED: Final = 217
-SERVICE_MAX_CYCLE: Final = 218
-SERVICE_CYCLES_EXCEEDED: Final = 219
-STANDBY_STATE: Final = 220
-STANDBY_ERRORS: Final = 221
-STANDBY_HEARTBEAT_RESPONSES: Final = 222
-STANDBY_TOGGLE: Final = 223
-TRANSITION_STATE: Final = 224
-TRANSITION_ERRORS: Final = 226
-STANDBY_MAX_CYCLE: Final = 227
-STANDBY_CYCLES_EXCEEDED: Final = 228
-TRANSITION_MAX_CYCLE: Final = 229
-TRANSITION_CYCLES_EXCEEDED: Final = 230
-STANDBY_SOURCE_MEMBER: Final = 231
-STANDBY_SNAPSHOTS: Final = 232
-NODE_TOGGLE: Final = 233
-MODULE_MAX_SNAPSHOT: Final = 234
-MODULE_SNAPSHOTS_EXCEEDED: Final = 235
-SERVICE_MAX_SNAPSHOT: Final = 236
-SERVICE_SNAPSHOTS_EXCEEDED: Final = 237
-ELECTION_COUNT: Final = 238
-LEADERSHIP_TERM: Final = 239
-BACKUP_SNAPSHOTS_RETRIEVED: Final = 240
-SESSION: Final = 241
-# Counters that the reference does not have.
-SERVICE_MISSED: Final = 1201
-SERVICE_EGRESS_WAIT: Final = 1202
+from aerolog.transport.counters.counter_kind import CounterKind, KeyLayout
 
-#: The keys: cluster id; cluster id and service id; cluster id and session id.
-CLUSTER_KEY: Final = struct.Struct("<i")
-SERVICE_KEY: Final = struct.Struct("<ii")
-SESSION_KEY: Final = struct.Struct("<iq")
-#: Of the recovery state: term id, log position, timestamp, cluster id, number of services; a
-#: recording id for each service follows.
-RECOVERY_KEY: Final = struct.Struct("<qqqii")
+CLUSTER_KEY: Final = KeyLayout("i32 cluster id")
+SERVICE_KEY: Final = KeyLayout("i32 cluster id", "i32 service id")
+SESSION_KEY: Final = KeyLayout("i32 cluster id", "i64 cluster session id")
+#: A recording id for each service follows.
+RECOVERY_KEY: Final = KeyLayout(
+    "i64 leadership term id",
+    "i64 log position",
+    "i64 timestamp",
+    "i32 cluster id",
+    "i32 number of services",
+)
+#: Of counters of add-ons that the reference does not have (spec counters 8).
+UNKNOWN_KEY: Final = KeyLayout()
 
-#: Types whose key begins with the cluster's id, and those of services, whose id follows.
-OF_CLUSTERS: Final = frozenset(
-    (
-        *(200, 201, 202, 203, 205, 207, *range(212, 220), *range(232, 240), SESSION),
-        *(SERVICE_MISSED, SERVICE_EGRESS_WAIT),
+
+class ClusterCounterType(CounterKind):
+    """Types of the counters of clusters. The labels of add-ons are not known, and empty here."""
+
+    MODULE_STATE = 200, "Consensus Module state", CLUSTER_KEY, "What the module does"
+    NODE_ROLE = (
+        201,
+        "Cluster node role",
+        CLUSTER_KEY,
+        "What the node is in its cluster: 0 follower, 1 candidate, 2 leader",
     )
-)
-OF_SERVICES: Final = frozenset(
-    (
-        SERVICE_ERRORS,
-        SERVICE_MAX_CYCLE,
-        SERVICE_CYCLES_EXCEEDED,
-        SERVICE_MAX_SNAPSHOT,
-        SERVICE_SNAPSHOTS_EXCEEDED,
-        SERVICE_MISSED,
-        SERVICE_EGRESS_WAIT,
+    CONTROL_TOGGLE = (
+        202,
+        "Cluster control toggle",
+        CLUSTER_KEY,
+        "What an operator asks of the cluster",
     )
+    COMMIT_POSITION = (
+        203,
+        "Cluster commit-pos:",
+        CLUSTER_KEY,
+        "Position up to which services may read the log",
+    )
+    RECOVERY_STATE = (
+        204,
+        "Cluster recovery",
+        RECOVERY_KEY,
+        "Not used; the key says what services recover from",
+    )
+    SNAPSHOT_COUNT = 205, "Cluster snapshot count", CLUSTER_KEY, "Snapshots taken"
+    ELECTION_STATE = 207, "Cluster election state", CLUSTER_KEY, "Where an election is"
+    BACKUP_STATE = 208, "ClusterBackup State", CLUSTER_KEY, "What a backup of the cluster does"
+    BACKUP_LOG_POSITION = (
+        209,
+        "ClusterBackup live log position",
+        CLUSTER_KEY,
+        "Position up to which the backup has the log",
+    )
+    BACKUP_QUERY_DEADLINE = (
+        210,
+        "ClusterBackup next query deadline in ms",
+        CLUSTER_KEY,
+        "Time of the backup's next query, epoch milliseconds",
+    )
+    BACKUP_ERRORS = 211, "ClusterBackup Errors", CLUSTER_KEY, "Errors of the backup"
+    MODULE_ERRORS = 212, "Cluster Errors", CLUSTER_KEY, "Errors of the module"
+    TIMED_OUT_CLIENTS = (
+        213,
+        "Cluster timed out client count",
+        CLUSTER_KEY,
+        "Clients that were silent for too long",
+    )
+    INVALID_REQUESTS = (
+        214,
+        "Cluster invalid request count",
+        CLUSTER_KEY,
+        "Messages in a session that another client sent; the reference does not count them",
+    )
+    SERVICE_ERRORS = (
+        215,
+        "Cluster Container Errors",
+        SERVICE_KEY,
+        "Errors of the container and its service",
+    )
+    MODULE_MAX_CYCLE = (
+        216,
+        "Cluster max cycle time in ns",
+        CLUSTER_KEY,
+        "Longest duty cycle of the module, nanoseconds",
+    )
+    MODULE_CYCLES_EXCEEDED = (
+        217,
+        "Cluster work cycle time exceeded count: threshold={threshold}",
+        CLUSTER_KEY,
+        "Duty cycles of the module that took longer than the threshold",
+    )
+    SERVICE_MAX_CYCLE = (
+        218,
+        "Cluster container max cycle time in ns",
+        SERVICE_KEY,
+        "Longest duty cycle of the container, nanoseconds",
+    )
+    SERVICE_CYCLES_EXCEEDED = (
+        219,
+        "Cluster container work cycle time exceeded count: threshold={threshold}",
+        SERVICE_KEY,
+        "Duty cycles of the container that took longer than the threshold",
+    )
+    STANDBY_STATE = 220, "", UNKNOWN_KEY, "What a standby does"
+    STANDBY_ERRORS = 221, "", UNKNOWN_KEY, "Errors of a standby"
+    STANDBY_HEARTBEAT_RESPONSES = 222, "", UNKNOWN_KEY, "Heartbeats of a standby that were answered"
+    STANDBY_TOGGLE = 223, "", UNKNOWN_KEY, "What an operator asks of a standby"
+    TRANSITION_STATE = 224, "", UNKNOWN_KEY, "What makes a module of a standby does"
+    TRANSITION_ERRORS = 226, "", UNKNOWN_KEY, "Errors of what makes a module of a standby"
+    STANDBY_MAX_CYCLE = 227, "", CLUSTER_KEY, "Longest duty cycle of a standby, nanoseconds"
+    STANDBY_CYCLES_EXCEEDED = (
+        228,
+        "",
+        CLUSTER_KEY,
+        "Duty cycles of a standby that took longer than the threshold",
+    )
+    TRANSITION_MAX_CYCLE = (
+        229,
+        "",
+        CLUSTER_KEY,
+        "Longest duty cycle of what makes a module of a standby, nanoseconds",
+    )
+    TRANSITION_CYCLES_EXCEEDED = (
+        230,
+        "",
+        CLUSTER_KEY,
+        "Duty cycles of what makes a module of a standby that took longer than the threshold",
+    )
+    STANDBY_SOURCE_MEMBER = 231, "", CLUSTER_KEY, "Member from which a standby takes the log"
+    STANDBY_SNAPSHOTS = 232, "", CLUSTER_KEY, "Snapshots of standbys that the cluster took over"
+    NODE_TOGGLE = 233, "Node control toggle", CLUSTER_KEY, "What an operator asks of one node"
+    MODULE_MAX_SNAPSHOT = (
+        234,
+        "Total max snapshot duration in ns",
+        CLUSTER_KEY,
+        "Longest snapshot of the cluster, nanoseconds",
+    )
+    MODULE_SNAPSHOTS_EXCEEDED = (
+        235,
+        "Total max snapshot duration exceeded count: threshold={threshold}",
+        CLUSTER_KEY,
+        "Snapshots of the cluster that took longer than the threshold",
+    )
+    SERVICE_MAX_SNAPSHOT = (
+        236,
+        "Clustered service max snapshot duration in ns",
+        SERVICE_KEY,
+        "Longest snapshot of the service, nanoseconds",
+    )
+    SERVICE_SNAPSHOTS_EXCEEDED = (
+        237,
+        "Clustered service max snapshot duration exceeded count: threshold={threshold}",
+        SERVICE_KEY,
+        "Snapshots of the service that took longer than the threshold",
+    )
+    ELECTION_COUNT = 238, "Cluster election count", CLUSTER_KEY, "Elections"
+    LEADERSHIP_TERM = 239, "Cluster leadership term id", CLUSTER_KEY, "Id of the leadership term"
+    BACKUP_SNAPSHOTS_RETRIEVED = (
+        240,
+        "ClusterBackup snapshots retrieved",
+        CLUSTER_KEY,
+        "Snapshots that the backup has fetched",
+    )
+    SESSION = 241, "cluster-session", SESSION_KEY, "Id of the session"
+    SERVICE_MISSED = (
+        1201,
+        "Clustered service messages missed by clients",
+        SERVICE_KEY,
+        "Messages that clients of the service missed",
+    )
+    SERVICE_EGRESS_WAIT = (
+        1202,
+        "Clustered service waits for clients in ns",
+        SERVICE_KEY,
+        "Time that the service waited for clients, nanoseconds",
+    )
+
+
+def _named(component: str) -> frozenset[ClusterCounterType]:
+    return frozenset(each for each in ClusterCounterType if each.name.startswith(component))
+
+
+#: Types whose key names a service as well.
+OF_SERVICES: Final = frozenset(each for each in ClusterCounterType if each.key is SERVICE_KEY)
+#: Types of a backup of a cluster, of a standby, and of what makes a module of a standby.
+OF_BACKUPS: Final = _named("BACKUP_")
+OF_STANDBYS: Final = _named("STANDBY_") - {ClusterCounterType.STANDBY_SNAPSHOTS}
+OF_TRANSITIONS: Final = _named("TRANSITION_")
+#: All types whose key begins with the cluster's id, and those of them that the cluster itself has.
+WITH_CLUSTER_ID: Final = frozenset(
+    each for each in ClusterCounterType if each.key in {CLUSTER_KEY, SERVICE_KEY, SESSION_KEY}
 )
-#: Types of a backup of a cluster, of a standby, and of what makes a module of a standby. The keys
-#: of the last two are known from 227 on (spec counters 8).
-OF_BACKUPS: Final = frozenset((*range(208, 212), BACKUP_SNAPSHOTS_RETRIEVED))
-OF_STANDBYS: Final = frozenset((220, 221, 222, 223, 227, 228, 231))
-OF_TRANSITIONS: Final = frozenset((224, 226, 229, 230))
-#: All types whose key begins with the cluster's id.
-WITH_CLUSTER_ID: Final = OF_CLUSTERS | OF_BACKUPS | frozenset(range(227, 232))
+OF_CLUSTERS: Final = WITH_CLUSTER_ID - OF_BACKUPS - OF_STANDBYS - OF_TRANSITIONS
 
 
 class ModuleState(IntEnum):

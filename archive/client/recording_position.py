@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.protocol.counter_types import (
+    ARCHIVE_KEY,
+    POSITION_KEY,
+    ArchiveCounterType,
+)
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.concurrent.idle import BackoffIdleStrategy
 from aerolog.transport.errors import AeronTimeoutError, ResourceClosedError
@@ -18,10 +22,9 @@ if TYPE_CHECKING:
     from aerolog.transport.client import CounterInfo, Counters, CounterView
     from aerolog.transport.client.steps.caller import Steps
 
-RECORDING_POSITION_TYPE_ID: Final = 100
 ANY_ARCHIVE: Final = -1
-_HEAD = struct.Struct("<qii")
-_ARCHIVE_ID = struct.Struct("<q")
+_HEAD = POSITION_KEY.numbers
+_ARCHIVE_ID = ARCHIVE_KEY.numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class RecordingPositionKey:
 
 def _positions(counters: Counters) -> Iterator[tuple[CounterInfo, RecordingPositionKey]]:
     for counter in counters.infos():
-        if counter.type_id == RECORDING_POSITION_TYPE_ID:
+        if counter.type_id == ArchiveCounterType.RECORDING_POSITION:
             key = RecordingPositionKey.decode(counter.key)
             if key is not None:
                 yield counter, key
@@ -145,7 +148,10 @@ class RecordingPosition:
     @property
     def key(self) -> RecordingPositionKey | None:
         """The counter's key, None once the counter is used for something else."""
-        if not self.counter.is_active or self.counter.type_id != RECORDING_POSITION_TYPE_ID:
+        if (
+            not self.counter.is_active
+            or self.counter.type_id != ArchiveCounterType.RECORDING_POSITION
+        ):
             return None
         return RecordingPositionKey.decode(self.counter.key)
 

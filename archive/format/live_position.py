@@ -8,10 +8,14 @@ bytes before the counter's position can be read. Nothing is written here.
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.protocol.counter_types import (
+    ARCHIVE_KEY,
+    POSITION_KEY,
+    ArchiveCounterType,
+)
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.cnc import CncFile
 
@@ -23,9 +27,8 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.counters import CounterSnapshot
     from aerolog.transport.memory.filesystem import FileSystem
 
-RECORDING_POSITION_TYPE_ID = 100
-_KEY_HEAD = struct.Struct("<qii")
-_KEY_TAIL = struct.Struct("<q")
+_KEY_HEAD = POSITION_KEY.numbers
+_KEY_TAIL = ARCHIVE_KEY.numbers
 
 
 def live_position(
@@ -71,7 +74,7 @@ def positions_of(
     """
     found: dict[tuple[int, int], int] = {}
     for counter in counters:
-        if counter.type_id == RECORDING_POSITION_TYPE_ID:
+        if counter.type_id == ArchiveCounterType.RECORDING_POSITION:
             key = _recording_of(counter.key, archive_id)
             if key is not None:
                 found.setdefault(key, counter.value)

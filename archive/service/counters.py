@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Final
 
 from aerolog._version import __version__
+from aerolog.archive.protocol.counter_types import (
+    ARCHIVE_KEY,
+    POSITION_KEY,
+    SESSION_KEY,
+    ArchiveCounterType,
+)
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.conductor.control_session import SessionEnd
 from aerolog.transport.config.values import format_duration
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.memory.counters import MAX_KEY_LENGTH, MAX_LABEL_LENGTH
+from aerolog.transport.memory.counters import MAX_LABEL_LENGTH
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -20,41 +25,12 @@ if TYPE_CHECKING:
     from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.memory.counters import CountersReader
 
-RECORDING_POSITION: Final = 100
-ERROR_COUNT: Final = 101
-CONTROL_SESSIONS: Final = 102
-MAX_CYCLE_TIME: Final = 103
-CYCLE_TIME_EXCEEDED: Final = 104
-MAX_WRITE_TIME: Final = 105
-TOTAL_WRITE_BYTES: Final = 106
-TOTAL_WRITE_TIME: Final = 107
-MAX_READ_TIME: Final = 108
-TOTAL_READ_BYTES: Final = 109
-TOTAL_READ_TIME: Final = 110
-RECORDING_SESSIONS: Final = 111
-REPLAY_SESSIONS: Final = 112
-CONTROL_SESSION: Final = 113
-# Counters that the reference does not have.
-AUTHENTICATIONS_REJECTED: Final = 1101
-REQUESTS_UNAUTHORISED: Final = 1102
-SESSIONS_REFUSED: Final = 1103
-SESSIONS_DROPPED: Final = 1104
-TIME_INDEX_ENTRIES: Final = 10_011
-TIME_NOTES_LOST: Final = 10_012
-VERIFIED_BYTES: Final = 10_021
-VERIFIED_SEGMENTS: Final = 10_022
-BAD_SEGMENTS: Final = 10_023
-WAITING_SEGMENTS: Final = 10_024
 DROPS: Final = (
     SessionEnd.CLIENT_GONE,
     SessionEnd.NOT_ESTABLISHED,
     SessionEnd.NOT_READING,
     SessionEnd.FAILED,
 )
-
-_POSITION_KEY_FIXED: Final = 16 + 8
-_I64 = struct.Struct("<q")
-_POSITION_KEY = struct.Struct("<qii")
 
 
 def find_by_archive_id(reader: CountersReader, type_id: int, archive_id: int) -> int:
@@ -66,12 +42,8 @@ def recording_position_key(
     recording_id: int, session_id: int, source_identity: str, archive_id: int
 ) -> bytes:
     """Encode the key of a recording position counter (spec archive-protocol 19.1)."""
-    identity = source_identity.encode("ascii", "replace")[: MAX_KEY_LENGTH - _POSITION_KEY_FIXED]
-    return (
-        _POSITION_KEY.pack(recording_id, session_id, len(identity))
-        + identity
-        + _I64.pack(archive_id)
-    )
+    head = POSITION_KEY.pack(recording_id, session_id, text=source_identity)
+    return head + ARCHIVE_KEY.numbers.pack(archive_id)
 
 
 class ArchiveCounters:
@@ -92,17 +64,19 @@ class ArchiveCounters:
         self._aeron = aeron
         self._archive_id = archive_id
         self._suffix = f" - archiveId={archive_id}"
-        self._key = _I64.pack(archive_id)
+        self._key = ARCHIVE_KEY.numbers.pack(archive_id)
         mode = config[p.THREADING_MODE]
         self.errors: Counter | None = None
         if own_errors:
-            existing = find_by_archive_id(aeron.conductor.counters, ERROR_COUNT, archive_id)
+            existing = find_by_archive_id(
+                aeron.conductor.counters, ArchiveCounterType.ERRORS, archive_id
+            )
             if existing >= 0:
                 raise ConfigurationError(
                     f"found existing archive for archiveId={archive_id}: give this one another"
                     " aeron.archive.id"
                 )
-            self.errors = self._add(ERROR_COUNT, "Archive Errors", f" version={__version__}")
+            self.errors = self._add(ArchiveCounterType.ERRORS, f" version={__version__}")
         self.trackers: dict[str, tuple[Counter, Counter]] = {}
         agents = [("archive-conductor", config[p.CONDUCTOR_THRESHOLD])]
         if mode == "DEDICATED":
@@ -110,24 +84,23 @@ class ArchiveCounters:
             agents.append(("archive-replayer", config[p.REPLAYER_THRESHOLD]))
         for name, threshold_ns in agents:
             self.trackers[name] = (
-                self._add(MAX_CYCLE_TIME, f"{name} max cycle time in ns: {mode}"),
+                self._add(ArchiveCounterType.MAX_CYCLE_TIME, agent=name, mode=mode),
                 self._add(
-                    CYCLE_TIME_EXCEEDED,
-                    f"{name} work cycle time exceeded count:"
-                    f" threshold={format_duration(threshold_ns)} {mode}",
+                    ArchiveCounterType.CYCLE_TIME_EXCEEDED,
+                    agent=name,
+                    threshold=format_duration(threshold_ns),
+                    mode=mode,
                 ),
             )
-        self.control_sessions = self._add(CONTROL_SESSIONS, "Archive Control Sessions")
-        self.recording_sessions = self._add(RECORDING_SESSIONS, "Archive Recording Sessions")
-        self.replay_sessions = self._add(REPLAY_SESSIONS, "Archive Replay Sessions")
-        self.max_write_time = self._add(MAX_WRITE_TIME, "archive-recorder max write time in ns")
-        self.total_write_bytes = self._add(TOTAL_WRITE_BYTES, "archive-recorder total write bytes")
-        self.total_write_time = self._add(
-            TOTAL_WRITE_TIME, "archive-recorder total write time in ns"
-        )
-        self.max_read_time = self._add(MAX_READ_TIME, "archive-replayer max read time in ns")
-        self.total_read_bytes = self._add(TOTAL_READ_BYTES, "archive-replayer total read bytes")
-        self.total_read_time = self._add(TOTAL_READ_TIME, "archive-replayer total read time in ns")
+        self.control_sessions = self._add(ArchiveCounterType.CONTROL_SESSIONS)
+        self.recording_sessions = self._add(ArchiveCounterType.RECORDING_SESSIONS)
+        self.replay_sessions = self._add(ArchiveCounterType.REPLAY_SESSIONS)
+        self.max_write_time = self._add(ArchiveCounterType.MAX_WRITE_TIME)
+        self.total_write_bytes = self._add(ArchiveCounterType.WRITTEN_BYTES)
+        self.total_write_time = self._add(ArchiveCounterType.WRITE_TIME)
+        self.max_read_time = self._add(ArchiveCounterType.MAX_READ_TIME)
+        self.total_read_bytes = self._add(ArchiveCounterType.READ_BYTES)
+        self.total_read_time = self._add(ArchiveCounterType.READ_TIME)
 
     def release_archive_id(self) -> None:
         """Remove the counter by which archives find each other, for one that starts at once.
@@ -140,37 +113,33 @@ class ArchiveCounters:
 
     def add_own(self) -> None:
         """Add the counters that the reference does not have, after all those that it has."""
-        self.authentications_rejected = self._add(
-            AUTHENTICATIONS_REJECTED, "Archive Authentications Rejected"
-        )
-        self.requests_unauthorised = self._add(
-            REQUESTS_UNAUTHORISED, "Archive Requests Unauthorised"
-        )
-        self.sessions_refused = self._add(SESSIONS_REFUSED, "Archive Control Sessions Refused")
+        self.authentications_rejected = self._add(ArchiveCounterType.AUTHENTICATIONS_REJECTED)
+        self.requests_unauthorised = self._add(ArchiveCounterType.REQUESTS_UNAUTHORISED)
+        self.sessions_refused = self._add(ArchiveCounterType.SESSIONS_REFUSED)
         self.sessions_dropped = {
-            end: self._add(SESSIONS_DROPPED, f"Archive Control Sessions Dropped: {end.value}")
-            for end in DROPS
+            end: self._add(ArchiveCounterType.SESSIONS_DROPPED, reason=end.value) for end in DROPS
         }
 
     def add_times(self) -> tuple[Counter, Counter]:
         """Add the counters of the time index: entries written, and notes lost for lack of room."""
         self.times = (
-            self._add(TIME_INDEX_ENTRIES, "Archive Time Index Entries"),
-            self._add(TIME_NOTES_LOST, "Archive Time Notes Lost"),
+            self._add(ArchiveCounterType.TIME_INDEX_ENTRIES),
+            self._add(ArchiveCounterType.TIME_NOTES_LOST),
         )
         return self.times
 
     def add_verification(self) -> tuple[Counter, Counter, Counter, Counter]:
         """Add the counters of verification: bytes, segments, damaged segments, due segments."""
         return (
-            self._add(VERIFIED_BYTES, "Archive Verified Bytes"),
-            self._add(VERIFIED_SEGMENTS, "Archive Verified Segments"),
-            self._add(BAD_SEGMENTS, "Archive Bad Segments"),
-            self._add(WAITING_SEGMENTS, "Archive Segments To Verify"),
+            self._add(ArchiveCounterType.VERIFIED_BYTES),
+            self._add(ArchiveCounterType.VERIFIED_SEGMENTS),
+            self._add(ArchiveCounterType.BAD_SEGMENTS),
+            self._add(ArchiveCounterType.WAITING_SEGMENTS),
         )
 
-    def _add(self, type_id: int, label: str, behind_suffix: str = "") -> Counter:
-        return self._aeron.add_counter(type_id, label + self._suffix + behind_suffix, self._key)
+    def _add(self, type_id: ArchiveCounterType, behind_suffix: str = "", **fields: str) -> Counter:
+        label = type_id.label.format(**fields) + self._suffix + behind_suffix
+        return self._aeron.add_counter(type_id, label, self._key)
 
     def write_ids(self) -> tuple[int, int, int]:
         """Return the ids of the recorder's counters: bytes, time in ns, longest time in ns."""
@@ -197,10 +166,11 @@ class ArchiveCounters:
         source_identity: str,
     ) -> Counter:
         """Add a recording position counter; this waits for the driver."""
-        head = f"rec-pos: {recording_id} {session_id} {stream_id} "
+        kind = ArchiveCounterType.RECORDING_POSITION
+        head = f"{kind.label}: {recording_id} {session_id} {stream_id} "
         room = MAX_LABEL_LENGTH - len(self._suffix) - len(head)
         return self._aeron.add_counter(
-            RECORDING_POSITION,
+            kind,
             head + stripped_channel[:room] + self._suffix,
             recording_position_key(recording_id, session_id, source_identity, self._archive_id),
         )
@@ -210,8 +180,9 @@ class ArchiveCounters:
     ) -> Future[Counter]:
         """Add a control session's counter without waiting for the driver."""
         tail = f"sourceIdentity={source_identity} sessionId={session_id}{self._suffix}"
-        head = f"control-session: {client_info} " if client_info else "control-session: "
+        kind = ArchiveCounterType.CONTROL_SESSION
+        head = f"{kind.label}: {client_info} " if client_info else f"{kind.label}: "
         room = MAX_LABEL_LENGTH - len(tail)
         return self._aeron.add_counter_async(
-            CONTROL_SESSION, head[:room] + tail, self._key + _I64.pack(control_session_id)
+            kind, head[:room] + tail, SESSION_KEY.numbers.pack(self._archive_id, control_session_id)
         )

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog._version import __version__
-from aerolog.cluster import counter_types
+from aerolog.cluster.counter_types import (
+    CLUSTER_KEY,
+    RECOVERY_KEY,
+    SESSION_KEY,
+    ClusterCounterType,
+    ModuleState,
+)
 from aerolog.cluster.module import properties as p
 from aerolog.transport.config.values import format_duration
 from aerolog.transport.errors import ConfigurationError
@@ -38,11 +44,11 @@ class ModuleCounters:
         self._aeron = aeron
         self.cluster_id = cluster_id = config[p.CLUSTER_ID]
         self._suffix = f" - clusterId={cluster_id}"
-        self._key = counter_types.CLUSTER_KEY.pack(cluster_id)
+        self._key = CLUSTER_KEY.numbers.pack(cluster_id)
         for info in aeron.counters.infos():
-            if info.type_id != counter_types.MODULE_STATE or info.key[:4] != self._key:
+            if info.type_id != ClusterCounterType.MODULE_STATE or info.key[:4] != self._key:
                 continue
-            if info.value != counter_types.ModuleState.CLOSED:
+            if info.value != ModuleState.CLOSED:
                 raise ConfigurationError(
                     f"existing consensus module detected for clusterId={cluster_id}: give this one"
                     " another aeron.cluster.id, or another driver"
@@ -50,42 +56,29 @@ class ModuleCounters:
         self._own: list[Counter] = []
         threshold = format_duration(config[p.CYCLE_THRESHOLD])
         slow = format_duration(config[p.SNAPSHOT_THRESHOLD])
-        self.errors = self._add(
-            counter_types.MODULE_ERRORS, "Cluster Errors", f" version={__version__}"
-        )
-        self.state = self._add(counter_types.MODULE_STATE, "Consensus Module state")
-        self.election_state = self._add(counter_types.ELECTION_STATE, "Cluster election state")
-        self.election_count = self._add(counter_types.ELECTION_COUNT, "Cluster election count")
-        self.leadership_term = self._add(
-            counter_types.LEADERSHIP_TERM, "Cluster leadership term id"
-        )
-        self.role = self._add(counter_types.NODE_ROLE, "Cluster node role")
-        self.commit_position = self._add(counter_types.COMMIT_POSITION, "Cluster commit-pos:")
-        self.toggle = self._add(counter_types.CONTROL_TOGGLE, "Cluster control toggle")
-        self.node_toggle = self._add(counter_types.NODE_TOGGLE, "Node control toggle")
-        self.snapshots = self._add(counter_types.SNAPSHOT_COUNT, "Cluster snapshot count")
-        self.timed_out_clients = self._add(
-            counter_types.TIMED_OUT_CLIENTS, "Cluster timed out client count"
-        )
-        self.max_cycle_time = self._add(
-            counter_types.MODULE_MAX_CYCLE, "Cluster max cycle time in ns"
-        )
+        self.errors = self._add(ClusterCounterType.MODULE_ERRORS, f" version={__version__}")
+        self.state = self._add(ClusterCounterType.MODULE_STATE)
+        self.election_state = self._add(ClusterCounterType.ELECTION_STATE)
+        self.election_count = self._add(ClusterCounterType.ELECTION_COUNT)
+        self.leadership_term = self._add(ClusterCounterType.LEADERSHIP_TERM)
+        self.role = self._add(ClusterCounterType.NODE_ROLE)
+        self.commit_position = self._add(ClusterCounterType.COMMIT_POSITION)
+        self.toggle = self._add(ClusterCounterType.CONTROL_TOGGLE)
+        self.node_toggle = self._add(ClusterCounterType.NODE_TOGGLE)
+        self.snapshots = self._add(ClusterCounterType.SNAPSHOT_COUNT)
+        self.timed_out_clients = self._add(ClusterCounterType.TIMED_OUT_CLIENTS)
+        self.max_cycle_time = self._add(ClusterCounterType.MODULE_MAX_CYCLE)
         self.cycle_time_exceeded = self._add(
-            counter_types.MODULE_CYCLES_EXCEEDED,
-            f"Cluster work cycle time exceeded count: threshold={threshold}",
+            ClusterCounterType.MODULE_CYCLES_EXCEEDED, threshold=threshold
         )
-        self.max_snapshot_time = self._add(
-            counter_types.MODULE_MAX_SNAPSHOT, "Total max snapshot duration in ns"
-        )
+        self.max_snapshot_time = self._add(ClusterCounterType.MODULE_MAX_SNAPSHOT)
         self.snapshot_time_exceeded = self._add(
-            counter_types.MODULE_SNAPSHOTS_EXCEEDED,
-            f"Total max snapshot duration exceeded count: threshold={slow}",
+            ClusterCounterType.MODULE_SNAPSHOTS_EXCEEDED, threshold=slow
         )
-        self.invalid_requests = self._add(
-            counter_types.INVALID_REQUESTS, "Cluster invalid request count"
-        )
+        self.invalid_requests = self._add(ClusterCounterType.INVALID_REQUESTS)
 
-    def _add(self, type_id: int, text: str, more: str = "") -> Counter:
+    def _add(self, type_id: ClusterCounterType, more: str = "", **fields: str) -> Counter:
+        text = type_id.label.format(**fields)
         label = f"{text}{self._suffix}{more}"[:MAX_LABEL_LENGTH]
         counter = self._aeron.add_counter(type_id, label, self._key)
         self._own.append(counter)
@@ -99,7 +92,7 @@ class ModuleCounters:
         module that has ended.
         """
         if not self.state.closed:
-            self.state.value = counter_types.ModuleState.CLOSED
+            self.state.value = ModuleState.CLOSED
         for counter in self._own:
             counter.close()
 
@@ -112,22 +105,24 @@ class ModuleCounters:
         service_count: int,
     ) -> Counter:
         """Add the counter that tells services what to recover from (spec cluster 12)."""
-        key = counter_types.RECOVERY_KEY.pack(
+        key = RECOVERY_KEY.numbers.pack(
             leadership_term_id, log_position, timestamp, self.cluster_id, service_count
         ) + b"".join(
             recording_id.to_bytes(8, "little", signed=True) for recording_id in snapshot_ids
         )
+        kind = ClusterCounterType.RECOVERY_STATE
         label = (
-            f"Cluster recovery: leadershipTermId={leadership_term_id} logPosition={log_position}"
+            f"{kind.label}: leadershipTermId={leadership_term_id} logPosition={log_position}"
             f" clusterId={self.cluster_id}"
         )
-        return self._aeron.add_counter(counter_types.RECOVERY_STATE, label, key)
+        return self._aeron.add_counter(kind, label, key)
 
     def add_session(
         self, session_id: int, client_info: str, identity: str, image_session_id: int
     ) -> Future[Counter]:
         """Add the counter of an open session, which exists on the leader only."""
         end = f" sourceIdentity={identity} sessionId={image_session_id}{self._suffix}"
-        label = f"cluster-session: {client_info}"[: MAX_LABEL_LENGTH - len(end)] + end
-        key = counter_types.SESSION_KEY.pack(self.cluster_id, session_id)[:MAX_KEY_LENGTH]
-        return self._aeron.add_counter_async(counter_types.SESSION, label, key)
+        kind = ClusterCounterType.SESSION
+        label = f"{kind.label}: {client_info}"[: MAX_LABEL_LENGTH - len(end)] + end
+        key = SESSION_KEY.numbers.pack(self.cluster_id, session_id)[:MAX_KEY_LENGTH]
+        return self._aeron.add_counter_async(kind, label, key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.cluster.counter_types import CLIENT_HEARTBEAT
 from aerolog.cluster.errors import ClusterError, ServiceLostError
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.event_log import ClusterEventCode
@@ -17,6 +16,7 @@ from aerolog.cluster.protocol import (
     ServiceTerminationPosition,
 )
 from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.errors import MessageFormatError
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Services:
 
     def _watch(self, service_id: int, client_id: int) -> None:
         found = self._context.aeron.counters.find(
-            type_id=CLIENT_HEARTBEAT, registration_id=client_id
+            type_id=CounterType.CLIENT_HEARTBEAT, registration_id=client_id
         )
         if found is None:
             raise ServiceLostError(service_id)

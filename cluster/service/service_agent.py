@@ -10,13 +10,7 @@ import struct
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from aerolog.cluster.counter_types import (
-    CLUSTER_KEY,
-    COMMIT_POSITION,
-    RECOVERY_KEY,
-    RECOVERY_STATE,
-    Role,
-)
+from aerolog.cluster.counter_types import CLUSTER_KEY, RECOVERY_KEY, ClusterCounterType, Role
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import FolderSums, owner_of_service
 from aerolog.cluster.protocol import (
@@ -138,11 +132,13 @@ class ServiceAgent(LogAgent):
         Raises:
             AgentTerminated: the container was closed meanwhile.
         """
-        recovery = self._await_counter(RECOVERY_STATE, at=RECOVERY_KEY.size - 8)
+        recovery = self._await_counter(
+            ClusterCounterType.RECOVERY_STATE, at=RECOVERY_KEY.numbers.size - 8
+        )
         counters = self.aeron.conductor.counters
-        commits = self._await_counter(COMMIT_POSITION)
+        commits = self._await_counter(ClusterCounterType.COMMIT_POSITION)
         while not self.follow_commits(counters, commits.counter_id, commits.registration_id):
-            commits = self._await_counter(COMMIT_POSITION)
+            commits = self._await_counter(ClusterCounterType.COMMIT_POSITION)
         self._has_module = True
         self.clear_sessions()
         try:
@@ -155,7 +151,7 @@ class ServiceAgent(LogAgent):
         self._acknowledge(self.aeron.client_id)
 
     def _recover(self, key: bytes) -> None:
-        term_id, position, timestamp, _, count = RECOVERY_KEY.unpack_from(key)
+        term_id, position, timestamp, _, count = RECOVERY_KEY.numbers.unpack_from(key)
         service_id = self.options.service_id
         self.leadership_term_id, self.log_position, self.time = term_id, position, timestamp
         self._service.cluster = self._cluster
@@ -168,13 +164,13 @@ class ServiceAgent(LogAgent):
             raise ClusterError(
                 f"the snapshot is of {count} services, it has none of service {service_id}"
             )
-        (recording_id,) = struct.unpack_from("<q", key, RECOVERY_KEY.size + 8 * service_id)
+        (recording_id,) = struct.unpack_from("<q", key, RECOVERY_KEY.numbers.size + 8 * service_id)
         with load_snapshot(self, recording_id) as reader, self._during("on_start"):
             self._service.on_start(self._cluster, reader)
 
     def _await_counter(self, type_id: int, at: int = 0) -> CounterInfo:
         """Wait for the counter of the cluster that has a type; returns a copy of it."""
-        cluster = CLUSTER_KEY.pack(self.options.cluster_id)
+        cluster = CLUSTER_KEY.numbers.pack(self.options.cluster_id)
         while True:
             for info in self.aeron.counters.infos():
                 if info.type_id == type_id and info.key[at : at + len(cluster)] == cluster:

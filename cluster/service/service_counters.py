@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog._version import __version__
-from aerolog.cluster import counter_types
+from aerolog.cluster.counter_types import SERVICE_KEY, ClusterCounterType
 from aerolog.transport.config.values import format_duration
 
 if TYPE_CHECKING:
@@ -24,37 +24,26 @@ class ServiceCounters:
     """
 
     def __init__(self, aeron: Aeron, options: ServiceContainerOptions) -> None:
-        key = counter_types.SERVICE_KEY.pack(options.cluster_id, options.service_id)
+        key = SERVICE_KEY.numbers.pack(options.cluster_id, options.service_id)
         suffix = f" - clusterId={options.cluster_id} serviceId={options.service_id}"
         slow_cycle = format_duration(options.service_cycle_threshold)
         slow_snapshot = format_duration(options.service_snapshot_threshold)
 
-        def add(type_id: int, text: str, end: str = "") -> Counter:
+        def add(type_id: ClusterCounterType, end: str = "", **fields: str) -> Counter:
+            text = type_id.label.format(**fields)
             return aeron.add_counter(type_id, f"{text}{suffix}{end}", key)
 
-        self.errors = add(
-            counter_types.SERVICE_ERRORS, "Cluster Container Errors", f" version={__version__}"
-        )
-        self.max_cycle_time = add(
-            counter_types.SERVICE_MAX_CYCLE, "Cluster container max cycle time in ns"
-        )
+        self.errors = add(ClusterCounterType.SERVICE_ERRORS, f" version={__version__}")
+        self.max_cycle_time = add(ClusterCounterType.SERVICE_MAX_CYCLE)
         self.cycle_time_exceeded = add(
-            counter_types.SERVICE_CYCLES_EXCEEDED,
-            f"Cluster container work cycle time exceeded count: threshold={slow_cycle}",
+            ClusterCounterType.SERVICE_CYCLES_EXCEEDED, threshold=slow_cycle
         )
-        self._max_snapshot_time = add(
-            counter_types.SERVICE_MAX_SNAPSHOT, "Clustered service max snapshot duration in ns"
-        )
+        self._max_snapshot_time = add(ClusterCounterType.SERVICE_MAX_SNAPSHOT)
         self._snapshot_time_exceeded = add(
-            counter_types.SERVICE_SNAPSHOTS_EXCEEDED,
-            f"Clustered service max snapshot duration exceeded count: threshold={slow_snapshot}",
+            ClusterCounterType.SERVICE_SNAPSHOTS_EXCEEDED, threshold=slow_snapshot
         )
-        self._missed = add(
-            counter_types.SERVICE_MISSED, "Clustered service messages missed by clients"
-        )
-        self._egress_wait = add(
-            counter_types.SERVICE_EGRESS_WAIT, "Clustered service waits for clients in ns"
-        )
+        self._missed = add(ClusterCounterType.SERVICE_MISSED)
+        self._egress_wait = add(ClusterCounterType.SERVICE_EGRESS_WAIT)
         self._threshold_ns = options.service_snapshot_threshold
 
     def on_egress(self, missed: int, wait_ns: int) -> None:

@@ -16,7 +16,7 @@ from peer.tool_runner import ToolRunner
 from random_node_steps import ENDS, NodeScript
 from random_seeds import seeds
 
-from aerolog.cluster.counter_types import SESSION, Toggle
+from aerolog.cluster.counter_types import ClusterCounterType, Toggle
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def lines_of(recordings: list[Any]) -> list[str]:
 
 
 def has_sessions(aeron: Aeron) -> bool:
-    return any(info.type_id == SESSION for info in aeron.counters.infos())
+    return any(info.type_id == ClusterCounterType.SESSION for info in aeron.counters.infos())
 
 
 def has_ended(folder: Path) -> bool:

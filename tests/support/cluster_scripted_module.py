@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from live_archive import until
 
-from aerolog.cluster.counter_types import (
-    CLUSTER_KEY,
-    COMMIT_POSITION,
-    RECOVERY_KEY,
-    RECOVERY_STATE,
-    SERVICE_ERRORS,
-    Role,
-)
+from aerolog.cluster.counter_types import CLUSTER_KEY, RECOVERY_KEY, ClusterCounterType, Role
 from aerolog.cluster.protocol import (
     SCHEMA,
     JoinLog,
@@ -56,9 +49,13 @@ class ScriptedModule:
         self._from_services = add(aeron.add_subscription(CONTROL, TO_MODULE))
         self.log: ExclusivePublication = add(aeron.add_exclusive_publication(SHORT, LOG))
         self._egress = add(aeron.add_subscription(SHORT, EGRESS))
-        self._commit = add(aeron.add_counter(COMMIT_POSITION, "commit", CLUSTER_KEY.pack(0)))
-        recovery = RECOVERY_KEY.pack(-1, 0, 0, 0, 0)
-        add(aeron.add_counter(RECOVERY_STATE, "recovery", recovery))
+        self._commit = add(
+            aeron.add_counter(
+                ClusterCounterType.COMMIT_POSITION, "commit", CLUSTER_KEY.numbers.pack(0)
+            )
+        )
+        recovery = RECOVERY_KEY.numbers.pack(-1, 0, 0, 0, 0)
+        add(aeron.add_counter(ClusterCounterType.RECOVERY_STATE, "recovery", recovery))
 
     # -- services --------------------------------------------------------------------------------
 
@@ -136,7 +133,9 @@ class ScriptedModule:
     def errors(self) -> int:
         """How many errors the container has counted."""
         infos = self._aeron.counters.infos()
-        (found,) = [info.counter_id for info in infos if info.type_id == SERVICE_ERRORS]
+        (found,) = [
+            info.counter_id for info in infos if info.type_id == ClusterCounterType.SERVICE_ERRORS
+        ]
         return self._aeron.counters[found].value
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from cluster_echo import EchoService
 from peer.cluster_node import java_node, our_node
 
 from aerolog.cluster.client import AeronCluster
-from aerolog.cluster.counter_types import CONTROL_TOGGLE, MODULE_STATE, ModuleState, Toggle
+from aerolog.cluster.counter_types import ClusterCounterType, ModuleState, Toggle
 from aerolog.cluster.protocol import SCHEMA_ID
 from aerolog.cluster.service import ServiceContainer
 from aerolog.transport.client import Aeron
@@ -108,7 +108,10 @@ def toggle(aeron: Aeron, wanted: Toggle) -> None:
     before = Toggle.SUSPEND if wanted is Toggle.RESUME else Toggle.NEUTRAL
     after = Toggle.SUSPEND if wanted is Toggle.SUSPEND else Toggle.NEUTRAL
     state = ModuleState.SUSPENDED if wanted is Toggle.SUSPEND else ModuleState.ACTIVE
-    asked, module = (the_counter(aeron, each) for each in (CONTROL_TOGGLE, MODULE_STATE))
+    asked, module = (
+        the_counter(aeron, each)
+        for each in (ClusterCounterType.CONTROL_TOGGLE, ClusterCounterType.MODULE_STATE)
+    )
     set_toggle = aeron.conductor.counters.compare_and_set
     wait_for(lambda: set_toggle(asked.counter_id, before, wanted), f"{before} before {wanted}")
     if wanted is not Toggle.SHUTDOWN:

@@ -24,7 +24,7 @@ from waits import wait_until
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.cluster.client import AeronCluster
-from aerolog.cluster.counter_types import MODULE_STATE
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.cluster.files import ClusterMarkFile
 from aerolog.transport.client import Aeron, ErrorLog
 from aerolog.transport.errors import AerologError
@@ -138,7 +138,7 @@ class Stage:
         with suppress(AerologError, OSError):
             cnc = CncFile.open(RealFileSystem(), str(self.aeron_dir))
             return cnc.header.pid == node.pid and any(
-                counter.type_id == MODULE_STATE for counter in cnc.counters
+                counter.type_id == ClusterCounterType.MODULE_STATE for counter in cnc.counters
             )
         return False
 

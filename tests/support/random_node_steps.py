@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from archive_tool_beside import without_frames
 from cluster_talk import answers, talk, wait_for
 
-from aerolog.cluster.counter_types import SESSION
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ class NodeScript:
         """Wait until the sessions are those of the clients that are there."""
 
         def count() -> int:
-            return sum(info.type_id == SESSION for info in aeron.counters.infos())
+            return sum(
+                info.type_id == ClusterCounterType.SESSION for info in aeron.counters.infos()
+            )
 
         with Aeron(self.node.aeron_dir) as aeron:
             wait_for(lambda: count() == len(self.clients), "end of a session")

@@ -6,8 +6,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.cluster import counter_types
-from aerolog.cluster.counter_types import Toggle
+from aerolog.cluster.counter_types import ClusterCounterType, Toggle
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import CLUSTER_MARK_NAME, ClusterMarkFile, RecordingLog
 from aerolog.cluster.protocol import ClusterComponentType
@@ -164,8 +163,8 @@ def _query_deadline(node: RunningNode, delay_ns: int | None, terminal: Terminal)
     """When the backup asks next, epoch milliseconds, -1 for unknown; set before if given."""
     if delay_ns is not None:
         due_ms = int(terminal.clock.now_epoch_ms()) + delay_ns // NS_PER_MS
-        node.set_value(counter_types.BACKUP_QUERY_DEADLINE, due_ms)
-    found = node.value(counter_types.BACKUP_QUERY_DEADLINE)
+        node.set_value(ClusterCounterType.BACKUP_QUERY_DEADLINE, due_ms)
+    found = node.value(ClusterCounterType.BACKUP_QUERY_DEADLINE)
     return -1 if found is None else found
 
 
@@ -253,7 +252,8 @@ def _request(name: str) -> Action:
             )
             if (request.stops or terminal.dry_run) and not is_agreed(plan, terminal):
                 return 0
-            before, begin_ns = node.value(counter_types.SNAPSHOT_COUNT), terminal.clock.now_ns()
+            before = node.value(ClusterCounterType.SNAPSHOT_COUNT)
+            begin_ns = terminal.clock.now_ns()
             old, begin_ms = _snapshot_position(folder), terminal.clock.now_epoch_ms()
             node.ask(request, member_id)
             node.await_done(request, member_id, by_state=True)
@@ -261,7 +261,7 @@ def _request(name: str) -> Action:
             if node.has_ended and (is_lacking or not request.stops):
                 raise AerologError(_why_ended(folder, begin_ms, name))
             seconds = (terminal.clock.now_ns() - begin_ns) / NS_PER_S
-            if name == "snapshot" and node.value(counter_types.SNAPSHOT_COUNT) == before:
+            if name == "snapshot" and node.value(ClusterCounterType.SNAPSHOT_COUNT) == before:
                 raise AerologError(
                     f"{folder}: there is no new snapshot: a service could not take its own: see"
                     f" aerolog cluster-tool {folder} errors"
@@ -337,7 +337,7 @@ def is_leader(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
         leads = node.is_leader
         names = [
             (value_name(type_id, -1 if value is None else value) or "unknown").lower()
-            for type_id in (counter_types.NODE_ROLE, counter_types.ELECTION_STATE)
+            for type_id in (ClusterCounterType.NODE_ROLE, ClusterCounterType.ELECTION_STATE)
             for value in (node.value(type_id),)
         ]
     role, election = names

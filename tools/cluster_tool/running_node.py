@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from aerolog.cluster import counter_types
-from aerolog.cluster.counter_types import ElectionState, ModuleState, NodeToggle, Role, Toggle
+from aerolog.cluster.counter_types import (
+    CLUSTER_KEY,
+    ClusterCounterType,
+    ElectionState,
+    ModuleState,
+    NodeToggle,
+    Role,
+    Toggle,
+)
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.protocol import SCHEMA, ClusterMembersExtendedResponse, ClusterMembersQuery
 from aerolog.tools.connection.clients import CLIENT_NAME, note_error
@@ -49,7 +56,7 @@ class Request(NamedTuple):
     def type_id(self) -> int:
         """The type of the counter."""
         is_node = isinstance(self.toggle, NodeToggle)
-        return counter_types.NODE_TOGGLE if is_node else counter_types.CONTROL_TOGGLE
+        return ClusterCounterType.NODE_TOGGLE if is_node else ClusterCounterType.CONTROL_TOGGLE
 
 
 REQUESTS: Final = {
@@ -93,7 +100,7 @@ class RunningNode(Resource):
         self.aeron = Aeron(header.aeron_directory, name=CLIENT_NAME, on_error=note_error)
         self.timeout_s = timeout_s
         self._counters = self.aeron.conductor.counters
-        self._key = counter_types.CLUSTER_KEY.pack(header.cluster_id)
+        self._key = CLUSTER_KEY.numbers.pack(header.cluster_id)
 
     def close(self) -> None:
         """Close the client."""
@@ -122,14 +129,14 @@ class RunningNode(Resource):
     def is_leader(self) -> bool:
         """Whether the node leads, and no election is under way."""
         return (
-            self.value(counter_types.NODE_ROLE) == Role.LEADER
-            and self.value(counter_types.ELECTION_STATE) == ElectionState.CLOSED
+            self.value(ClusterCounterType.NODE_ROLE) == Role.LEADER
+            and self.value(ClusterCounterType.ELECTION_STATE) == ElectionState.CLOSED
         )
 
     @property
     def has_ended(self) -> bool:
         """Whether the node's driver or its module has ended since this client was made."""
-        state = self.value(counter_types.MODULE_STATE)
+        state = self.value(ClusterCounterType.MODULE_STATE)
         return self.aeron.closed or state is None or state == ModuleState.CLOSED
 
     def members(self) -> ClusterMembersExtendedResponse | None:
@@ -169,7 +176,7 @@ class RunningNode(Resource):
             RefusedError: it does not answer, does not lead, or its state is another one.
         """
         name = request.toggle.name
-        is_for_leader = request.type_id == counter_types.CONTROL_TOGGLE
+        is_for_leader = request.type_id == ClusterCounterType.CONTROL_TOGGLE
         seen = self.members()
         if seen is None:
             raise RefusedError(
@@ -186,7 +193,7 @@ class RunningNode(Resource):
                 f" {name}",
                 f"member {seen.member_id} does not lead the cluster, {who}",
             )
-        value = self.value(counter_types.MODULE_STATE)
+        value = self.value(ClusterCounterType.MODULE_STATE)
         state = _name(ModuleState, value)
         if value != request.needed:
             raise RefusedError(
@@ -241,7 +248,7 @@ class RunningNode(Resource):
                 value = self.value(request.type_id)
                 is_done = value is None or value != request.toggle
             else:
-                state = self.value(counter_types.MODULE_STATE)
+                state = self.value(ClusterCounterType.MODULE_STATE)
                 is_done = state == goal
             if is_done or self.has_ended:
                 return

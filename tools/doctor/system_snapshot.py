@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from aerolog.tools.views.companion_views import HealthView, IndexView, RetentionView
     from aerolog.tools.views.counters_snapshot import Counter
     from aerolog.tools.views.stream_views import StreamView
+    from aerolog.transport.counters.counter_kind import CounterKind
     from aerolog.transport.logbuffer.metadata import LogMetadata
     from aerolog.transport.memory.error_log import ErrorObservation
     from aerolog.transport.memory.loss_report import LossEntry
@@ -140,9 +143,10 @@ class DriverSnapshot:
     sockets: Sequence[Socket] = ()
 
     @cached_property
-    def system(self) -> dict[int, Counter]:
-        """System counters by their number (spec counters 2)."""
-        return {one.registration_id: one for one in self.counters if one.type_id == 0}
+    def system(self) -> dict[SystemCounter, Counter]:
+        """System counters that the driver has (spec counters 2)."""
+        found = {one.registration_id: one for one in self.of_type(CounterType.SYSTEM)}
+        return {each: found[each] for each in SystemCounter if each in found}
 
     @cached_property
     def by_type(self) -> dict[int, list[Counter]]:
@@ -152,7 +156,7 @@ class DriverSnapshot:
             found.setdefault(counter.type_id, []).append(counter)
         return found
 
-    def of_type(self, type_id: int) -> list[Counter]:
+    def of_type(self, type_id: CounterKind) -> list[Counter]:
         """Counters of a type, by id."""
         return self.by_type.get(type_id, [])
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.layout import MARK_FILE_NAME
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.metrics.companion_metrics import CompanionMetrics
 from aerolog.tools.metrics.driver_metrics import (
@@ -37,27 +38,27 @@ _UNKNOWN: Final = "unknown"
 
 #: Counter type (spec counters 7, and ours) -> metric and its unit in that of the counter.
 _COUNTERS: Final[dict[int, tuple[str, float]]] = {
-    101: ("archive_errors_total", 1),
-    102: ("archive_control_sessions", 1),
-    105: ("archive_write_time_max_seconds", _NS),
-    106: ("archive_written_bytes_total", 1),
-    107: ("archive_write_seconds_total", _NS),
-    108: ("archive_read_time_max_seconds", _NS),
-    109: ("archive_read_bytes_total", 1),
-    110: ("archive_read_seconds_total", _NS),
-    111: ("archive_recording_sessions", 1),
-    112: ("archive_replay_sessions", 1),
-    10_011: ("archive_index_written_entries_total", 1),
-    10_012: ("archive_index_lost_notes_total", 1),
-    10_021: ("archive_verified_bytes_total", 1),
-    10_022: ("archive_verified_segments_total", 1),
-    10_023: ("archive_bad_segments", 1),
-    10_024: ("archive_waiting_segments", 1),
+    ArchiveCounterType.ERRORS: ("archive_errors_total", 1),
+    ArchiveCounterType.CONTROL_SESSIONS: ("archive_control_sessions", 1),
+    ArchiveCounterType.MAX_WRITE_TIME: ("archive_write_time_max_seconds", _NS),
+    ArchiveCounterType.WRITTEN_BYTES: ("archive_written_bytes_total", 1),
+    ArchiveCounterType.WRITE_TIME: ("archive_write_seconds_total", _NS),
+    ArchiveCounterType.MAX_READ_TIME: ("archive_read_time_max_seconds", _NS),
+    ArchiveCounterType.READ_BYTES: ("archive_read_bytes_total", 1),
+    ArchiveCounterType.READ_TIME: ("archive_read_seconds_total", _NS),
+    ArchiveCounterType.RECORDING_SESSIONS: ("archive_recording_sessions", 1),
+    ArchiveCounterType.REPLAY_SESSIONS: ("archive_replay_sessions", 1),
+    ArchiveCounterType.TIME_INDEX_ENTRIES: ("archive_index_written_entries_total", 1),
+    ArchiveCounterType.TIME_NOTES_LOST: ("archive_index_lost_notes_total", 1),
+    ArchiveCounterType.VERIFIED_BYTES: ("archive_verified_bytes_total", 1),
+    ArchiveCounterType.VERIFIED_SEGMENTS: ("archive_verified_segments_total", 1),
+    ArchiveCounterType.BAD_SEGMENTS: ("archive_bad_segments", 1),
+    ArchiveCounterType.WAITING_SEGMENTS: ("archive_waiting_segments", 1),
 }
 #: The same for those whose label begins with the agent.
 _OF_AGENTS: Final[dict[int, tuple[str, float]]] = {
-    103: ("archive_cycle_time_max_seconds", _NS),
-    104: ("archive_cycle_time_exceeded_total", 1),
+    ArchiveCounterType.MAX_CYCLE_TIME: ("archive_cycle_time_max_seconds", _NS),
+    ArchiveCounterType.CYCLE_TIME_EXCEEDED: ("archive_cycle_time_exceeded_total", 1),
 }
 _AGENTS: Final = {"archive-conductor", "archive-recorder", "archive-replayer"}
 

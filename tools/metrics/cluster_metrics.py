@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.cluster import counter_types
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.tools.metrics.samples import OTHER, Bound
 from aerolog.tools.views import cluster_counters
 
@@ -15,37 +15,37 @@ if TYPE_CHECKING:
 _NS: Final = 1e-9
 
 #: Type of a counter -> metric of a cluster, whose further label names the value.
-_STATES: Final[dict[int, str]] = {
-    counter_types.MODULE_STATE: "cluster_module_state",
-    counter_types.NODE_ROLE: "cluster_node_role",
-    counter_types.ELECTION_STATE: "cluster_election_state",
-    counter_types.CONTROL_TOGGLE: "cluster_control_toggle",
+_STATES: Final[dict[ClusterCounterType, str]] = {
+    ClusterCounterType.MODULE_STATE: "cluster_module_state",
+    ClusterCounterType.NODE_ROLE: "cluster_node_role",
+    ClusterCounterType.ELECTION_STATE: "cluster_election_state",
+    ClusterCounterType.CONTROL_TOGGLE: "cluster_control_toggle",
 }
 #: Type of a counter -> metric of a cluster.
-_OF_CLUSTERS: Final[dict[int, str]] = {
-    counter_types.COMMIT_POSITION: "cluster_commit_position_bytes",
-    counter_types.LEADERSHIP_TERM: "cluster_leadership_term",
-    counter_types.ELECTION_COUNT: "cluster_elections_total",
-    counter_types.SNAPSHOT_COUNT: "cluster_snapshots_total",
-    counter_types.TIMED_OUT_CLIENTS: "cluster_client_timeouts_total",
-    counter_types.INVALID_REQUESTS: "cluster_invalid_requests_total",
+_OF_CLUSTERS: Final[dict[ClusterCounterType, str]] = {
+    ClusterCounterType.COMMIT_POSITION: "cluster_commit_position_bytes",
+    ClusterCounterType.LEADERSHIP_TERM: "cluster_leadership_term",
+    ClusterCounterType.ELECTION_COUNT: "cluster_elections_total",
+    ClusterCounterType.SNAPSHOT_COUNT: "cluster_snapshots_total",
+    ClusterCounterType.TIMED_OUT_CLIENTS: "cluster_client_timeouts_total",
+    ClusterCounterType.INVALID_REQUESTS: "cluster_invalid_requests_total",
 }
 #: Type of a counter -> metric of a module or a service, and its unit in that of the counter.
-_OF_COMPONENTS: Final[dict[int, tuple[str, float]]] = {
-    counter_types.MODULE_ERRORS: ("cluster_errors_total", 1),
-    counter_types.SERVICE_ERRORS: ("cluster_errors_total", 1),
-    counter_types.MODULE_MAX_CYCLE: ("cluster_cycle_time_max_seconds", _NS),
-    counter_types.SERVICE_MAX_CYCLE: ("cluster_cycle_time_max_seconds", _NS),
-    counter_types.MODULE_CYCLES_EXCEEDED: ("cluster_cycle_time_exceeded_total", 1),
-    counter_types.SERVICE_CYCLES_EXCEEDED: ("cluster_cycle_time_exceeded_total", 1),
-    counter_types.MODULE_MAX_SNAPSHOT: ("cluster_snapshot_time_max_seconds", _NS),
-    counter_types.SERVICE_MAX_SNAPSHOT: ("cluster_snapshot_time_max_seconds", _NS),
-    counter_types.MODULE_SNAPSHOTS_EXCEEDED: ("cluster_snapshot_time_exceeded_total", 1),
-    counter_types.SERVICE_SNAPSHOTS_EXCEEDED: ("cluster_snapshot_time_exceeded_total", 1),
-    counter_types.SERVICE_MISSED: ("cluster_missed_messages_total", 1),
-    counter_types.SERVICE_EGRESS_WAIT: ("cluster_egress_wait_seconds_total", _NS),
+_OF_COMPONENTS: Final[dict[ClusterCounterType, tuple[str, float]]] = {
+    ClusterCounterType.MODULE_ERRORS: ("cluster_errors_total", 1),
+    ClusterCounterType.SERVICE_ERRORS: ("cluster_errors_total", 1),
+    ClusterCounterType.MODULE_MAX_CYCLE: ("cluster_cycle_time_max_seconds", _NS),
+    ClusterCounterType.SERVICE_MAX_CYCLE: ("cluster_cycle_time_max_seconds", _NS),
+    ClusterCounterType.MODULE_CYCLES_EXCEEDED: ("cluster_cycle_time_exceeded_total", 1),
+    ClusterCounterType.SERVICE_CYCLES_EXCEEDED: ("cluster_cycle_time_exceeded_total", 1),
+    ClusterCounterType.MODULE_MAX_SNAPSHOT: ("cluster_snapshot_time_max_seconds", _NS),
+    ClusterCounterType.SERVICE_MAX_SNAPSHOT: ("cluster_snapshot_time_max_seconds", _NS),
+    ClusterCounterType.MODULE_SNAPSHOTS_EXCEEDED: ("cluster_snapshot_time_exceeded_total", 1),
+    ClusterCounterType.SERVICE_SNAPSHOTS_EXCEEDED: ("cluster_snapshot_time_exceeded_total", 1),
+    ClusterCounterType.SERVICE_MISSED: ("cluster_missed_messages_total", 1),
+    ClusterCounterType.SERVICE_EGRESS_WAIT: ("cluster_egress_wait_seconds_total", _NS),
 }
-_TYPES: Final = frozenset((*_STATES, *_OF_CLUSTERS, *_OF_COMPONENTS, counter_types.SESSION))
+_TYPES: Final = frozenset((*_STATES, *_OF_CLUSTERS, *_OF_COMPONENTS, ClusterCounterType.SESSION))
 
 
 class ClusterMetrics:
@@ -65,7 +65,7 @@ class ClusterMetrics:
         """Adds what the counters say now."""
         found = []
         for row in snapshot.rows_of(_TYPES):
-            type_id, key = snapshot.type_ids[row], snapshot.key(row)
+            type_id, key = ClusterCounterType(snapshot.type_ids[row]), snapshot.key(row)
             cluster = str(cluster_counters.cluster_id_of(type_id, key))
             component = cluster_counters.component_of(type_id, key)
             found.append((type_id, snapshot.values[row], cluster, component))
@@ -83,7 +83,9 @@ class ClusterMetrics:
             else:
                 self._add(samples, type_id, value, clusters[cluster,])
 
-    def _add(self, samples: Samples, type_id: int, value: int, cluster: Labels) -> None:
+    def _add(
+        self, samples: Samples, type_id: ClusterCounterType, value: int, cluster: Labels
+    ) -> None:
         where = (self._aeron_dir, *cluster)
         if type_id in _STATES:
             name = cluster_counters.value_name(type_id, value).lower() or OTHER
@@ -92,5 +94,5 @@ class ClusterMetrics:
             samples.add(_OF_CLUSTERS[type_id], max(value, 0), *where)
         else:
             samples.add("cluster_sessions", 1, *where)
-        if type_id == counter_types.MODULE_STATE:
+        if type_id == ClusterCounterType.MODULE_STATE:
             samples.add("cluster_sessions", 0, *where)

@@ -15,6 +15,7 @@ from aerolog.tools.views import counter_keys
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import ViewError
 from aerolog.tools.views.stream_views import client_names, streams
+from aerolog.transport.counters.counter_types import CounterType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,8 +29,8 @@ CLOSED: Final = "closed"
 DEAD: Final = "dead"
 
 _DIRECTIONS: Final = {
-    counter_keys.SEND_CHANNEL_STATUS: "send",
-    counter_keys.RECEIVE_CHANNEL_STATUS: "receive",
+    CounterType.SEND_CHANNEL_STATUS: "send",
+    CounterType.RECEIVE_CHANNEL_STATUS: "receive",
 }
 _STATUSES: Final = {-1: "errored", 0: "initializing", 1: "active", 2: "closing"}
 _CLASS: Final = re.compile(r"[A-Za-z_][\w.$]*(?=[:\s]|$)")
@@ -163,7 +164,7 @@ class DriverSource:
     def _add_channels(self, samples: Samples, snapshot: CountersSnapshot) -> None:
         for row in snapshot.rows_of(_DIRECTIONS):
             status = _STATUSES.get(snapshot.values[row], OTHER)
-            direction = _DIRECTIONS[snapshot.type_ids[row]]
+            direction = _DIRECTIONS[CounterType(snapshot.type_ids[row])]
             samples.add("driver_channels", 1, self._reader.aeron_dir, direction, status)
 
     def _add_clients(self, samples: Samples, snapshot: CountersSnapshot) -> None:
@@ -171,7 +172,7 @@ class DriverSource:
         directory = self._reader.aeron_dir
         samples.add("driver_clients", len(names), directory)
         shown = self._clients.admit((name,) for name in names.values())
-        for row in snapshot.rows_of({counter_keys.HEARTBEAT}):
+        for row in snapshot.rows_of({CounterType.CLIENT_HEARTBEAT}):
             name = names[counter_keys.client_id(snapshot.key(row))]
             age = max(samples.now_ms - snapshot.values[row], 0) / 1000
             samples.add("client_heartbeat_age_seconds", age, directory, *shown[name,])

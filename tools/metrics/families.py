@@ -11,6 +11,8 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from aerolog.transport.counters.system_counters import SystemCounter
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -48,7 +50,7 @@ class Family:
     labels: tuple[str, ...]
     kind: MetricKind = MetricKind.GAUGE
     merge: Merge = Merge.SUM
-    system: Mapping[int, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    system: Mapping[SystemCounter, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     @property
     def unit(self) -> str:
@@ -58,7 +60,7 @@ class Family:
 
 
 #: The one system counter that a metric tells, or several by the value of its further label.
-_System: TypeAlias = int | dict[int, str]
+_System: TypeAlias = SystemCounter | dict[SystemCounter, str]
 
 
 def _gauge(
@@ -93,15 +95,20 @@ _catalog_gauge: Final = partial(_gauge, ("catalog",))
 _exporter_gauge: Final = partial(_gauge, ())
 
 
-def _system(system: _System, name: str, text: str, *more: str) -> Family:
-    """A counter of a driver that its system counters tell."""
-    return replace(_driver_counter(name, text, *more), system=_told(system))
+def _system(system: SystemCounter, name: str) -> Family:
+    """A counter of a driver that is one of its system counters."""
+    return replace(_driver_counter(name, f"{system.meaning}."), system=_told(system))
 
 
-def _told(system: _System | None) -> dict[int, tuple[str, ...]]:
+def _systems(system: dict[SystemCounter, str], name: str, text: str, label: str) -> Family:
+    """A counter of a driver that is several of its system counters, by the value of a label."""
+    return replace(_driver_counter(name, text, label), system=_told(system))
+
+
+def _told(system: _System | None) -> dict[SystemCounter, tuple[str, ...]]:
     if system is None:
         return {}
-    if isinstance(system, int):
+    if isinstance(system, SystemCounter):
         return {system: ()}
     return {counter: (value,) for counter, value in system.items()}
 
@@ -121,7 +128,11 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
         _driver_gauge(
             "driver_channels", "Channel endpoints by direction and status.", "direction", "status"
         ),
-        _driver_gauge("driver_mapped_bytes", "Bytes that the driver has mapped.", system=35),
+        _driver_gauge(
+            "driver_mapped_bytes",
+            "Bytes that the driver has mapped.",
+            system=SystemCounter.BYTES_CURRENTLY_MAPPED,
+        ),
         _driver_gauge("driver_streams", "Streams: sessions of publications."),
         _driver_gauge(
             "client_heartbeat_age_seconds",
@@ -131,28 +142,28 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
         ),
     ),
     "Network": (
-        _system(0, "driver_sent_bytes", "Bytes sent."),
-        _system(1, "driver_received_bytes", "Bytes received."),
-        _system(36, "driver_retransmitted_bytes", "Bytes sent again."),
-        _system(5, "driver_naks_sent", "Requests to send again, sent."),
-        _system(6, "driver_naks_received", "Requests to send again, received."),
-        _system(7, "driver_status_messages_sent", "Status messages sent."),
-        _system(8, "driver_status_messages_received", "Status messages received."),
-        _system(44, "driver_status_messages_rejected", "Status messages rejected."),
-        _system(9, "driver_heartbeats_sent", "Heartbeat frames sent."),
-        _system(10, "driver_heartbeats_received", "Heartbeat frames received."),
-        _system(11, "driver_retransmits_sent", "Retransmits sent."),
-        _system(37, "driver_retransmit_overflows", "Retransmits refused for want of room."),
-        _system(12, "driver_flow_control_under_runs", "Packets below a receiver's window."),
-        _system(13, "driver_flow_control_over_runs", "Packets above a receiver's window."),
-        _system(18, "driver_back_pressure_events", "Times a sender had no window left."),
-        _system(14, "driver_invalid_packets", "Packets that are none of the protocol."),
-        _system(16, "driver_short_sends", "Sends that took less than they were given."),
-        _system(23, "driver_loss_gap_fills", "Gaps filled in unreliable streams."),
-        _system(39, "driver_error_frames_sent", "Error frames sent."),
-        _system(38, "driver_error_frames_received", "Error frames received."),
-        _system(21, "driver_ttl_asymmetries", "Setups with another time to live."),
-        _system(25, "driver_resolution_changes", "Names that changed their address."),
+        _system(SystemCounter.BYTES_SENT, "driver_sent_bytes"),
+        _system(SystemCounter.BYTES_RECEIVED, "driver_received_bytes"),
+        _system(SystemCounter.RETRANSMITTED_BYTES, "driver_retransmitted_bytes"),
+        _system(SystemCounter.NAK_MESSAGES_SENT, "driver_naks_sent"),
+        _system(SystemCounter.NAK_MESSAGES_RECEIVED, "driver_naks_received"),
+        _system(SystemCounter.STATUS_MESSAGES_SENT, "driver_status_messages_sent"),
+        _system(SystemCounter.STATUS_MESSAGES_RECEIVED, "driver_status_messages_received"),
+        _system(SystemCounter.STATUS_MESSAGES_REJECTED, "driver_status_messages_rejected"),
+        _system(SystemCounter.HEARTBEATS_SENT, "driver_heartbeats_sent"),
+        _system(SystemCounter.HEARTBEATS_RECEIVED, "driver_heartbeats_received"),
+        _system(SystemCounter.RETRANSMITS_SENT, "driver_retransmits_sent"),
+        _system(SystemCounter.RETRANSMIT_OVERFLOW, "driver_retransmit_overflows"),
+        _system(SystemCounter.FLOW_CONTROL_UNDER_RUNS, "driver_flow_control_under_runs"),
+        _system(SystemCounter.FLOW_CONTROL_OVER_RUNS, "driver_flow_control_over_runs"),
+        _system(SystemCounter.SENDER_FLOW_CONTROL_LIMITS, "driver_back_pressure_events"),
+        _system(SystemCounter.INVALID_PACKETS, "driver_invalid_packets"),
+        _system(SystemCounter.SHORT_SENDS, "driver_short_sends"),
+        _system(SystemCounter.LOSS_GAP_FILLS, "driver_loss_gap_fills"),
+        _system(SystemCounter.ERROR_FRAMES_SENT, "driver_error_frames_sent"),
+        _system(SystemCounter.ERROR_FRAMES_RECEIVED, "driver_error_frames_received"),
+        _system(SystemCounter.POSSIBLE_TTL_ASYMMETRY, "driver_ttl_asymmetries"),
+        _system(SystemCounter.RESOLUTION_CHANGES, "driver_resolution_changes"),
     ),
     "Agents of a driver": (
         _driver_gauge(
@@ -160,37 +171,56 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
             "Longest duty cycle since the start, by agent.",
             "agent",
             merge=Merge.MAX,
-            system={26: "conductor", 28: "sender", 30: "receiver"},
+            system={
+                SystemCounter.CONDUCTOR_MAX_CYCLE_TIME: "conductor",
+                SystemCounter.SENDER_MAX_CYCLE_TIME: "sender",
+                SystemCounter.RECEIVER_MAX_CYCLE_TIME: "receiver",
+            },
         ),
-        _system(
-            {27: "conductor", 29: "sender", 31: "receiver"},
+        _systems(
+            {
+                SystemCounter.CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED: "conductor",
+                SystemCounter.SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED: "sender",
+                SystemCounter.RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED: "receiver",
+            },
             "driver_cycle_time_exceeded",
             "Duty cycles that took longer than the threshold, by agent.",
             "agent",
         ),
         _driver_gauge(
-            "driver_name_resolution_max_seconds", "Longest resolution of a name.", system=32
+            "driver_name_resolution_max_seconds",
+            "Longest resolution of a name.",
+            system=SystemCounter.NAME_RESOLVER_MAX_TIME,
         ),
-        _system(33, "driver_name_resolution_exceeded", "Resolutions over the threshold."),
         _system(
-            {2: "receiver", 3: "sender", 4: "conductor", 45: "async executor"},
+            SystemCounter.NAME_RESOLVER_TIME_THRESHOLD_EXCEEDED, "driver_name_resolution_exceeded"
+        ),
+        _systems(
+            {
+                SystemCounter.RECEIVER_PROXY_FAILS: "receiver",
+                SystemCounter.SENDER_PROXY_FAILS: "sender",
+                SystemCounter.CONDUCTOR_PROXY_FAILS: "conductor",
+                SystemCounter.ASYNC_EXECUTOR_PROXY_FAILS: "async executor",
+            },
             "driver_failed_offers",
             "Offers to a full queue between agents, by queue.",
             "queue",
         ),
         _driver_gauge(
-            "driver_controllable_idle_status", "Status of that idle strategy.", system=22
+            "driver_controllable_idle_status",
+            "Status of that idle strategy.",
+            system=SystemCounter.CONTROLLABLE_IDLE_STRATEGY,
         ),
-        _system(24, "driver_client_timeouts", "Clients that were silent for too long."),
-        _system(19, "driver_unblocked_publications", "Publications unblocked."),
-        _system(20, "driver_unblocked_commands", "Commands unblocked."),
-        _system(17, "driver_failed_frees", "Log buffers that could not be freed at once."),
-        _system(40, "driver_publications_revoked", "Publications revoked."),
-        _system(41, "driver_images_revoked", "Images revoked."),
-        _system(42, "driver_images_rejected", "Images rejected."),
+        _system(SystemCounter.CLIENT_TIMEOUTS, "driver_client_timeouts"),
+        _system(SystemCounter.UNBLOCKED_PUBLICATIONS, "driver_unblocked_publications"),
+        _system(SystemCounter.UNBLOCKED_COMMANDS, "driver_unblocked_commands"),
+        _system(SystemCounter.FREE_FAILS, "driver_failed_frees"),
+        _system(SystemCounter.PUBLICATIONS_REVOKED, "driver_publications_revoked"),
+        _system(SystemCounter.PUBLICATION_IMAGES_REVOKED, "driver_images_revoked"),
+        _system(SystemCounter.IMAGES_REJECTED, "driver_images_rejected"),
     ),
     "Errors and loss": (
-        _system(15, "driver_errors", "Errors, repeated ones included."),
+        _system(SystemCounter.ERRORS, "driver_errors"),
         _driver_gauge("driver_distinct_errors", "Distinct errors in the log."),
         _driver_counter(
             "driver_logged_errors",

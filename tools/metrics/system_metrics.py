@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aerolog.tools.metrics.families import FAMILIES
-from aerolog.tools.views.counters_snapshot import SYSTEM_COUNTER
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 
 if TYPE_CHECKING:
     from aerolog.tools.metrics.samples import Samples
@@ -22,29 +23,26 @@ class _Of(NamedTuple):
     scale: float = 1
 
 
-#: Value is the driver's version; told by driver_info.
-SOFTWARE_VERSION: Final = 34
-
 #: System counter -> what tells it, as the table of metrics says.
-SYSTEM_METRICS: Final[dict[int, _Of]] = {
-    counter_id: _Of(
+SYSTEM_METRICS: Final[dict[SystemCounter, _Of]] = {
+    counter: _Of(
         family.name.removeprefix("aerolog_"), labels, _NS if family.unit == "seconds" else 1
     )
     for family in FAMILIES.values()
-    for counter_id, labels in family.system.items()
+    for counter, labels in family.system.items()
 }
 
 
 def add_system_metrics(samples: Samples, aeron_dir: str, snapshot: CountersSnapshot) -> None:
     """Adds what the system counters say; one that a driver does not have is left out."""
-    for counter_id, metric in SYSTEM_METRICS.items():
-        row = snapshot.row_of(counter_id)
-        if row is not None and snapshot.type_ids[row] == SYSTEM_COUNTER:
+    for counter, metric in SYSTEM_METRICS.items():
+        row = snapshot.row_of(counter)
+        if row is not None and snapshot.type_ids[row] == CounterType.SYSTEM:
             value = max(snapshot.values[row], 0) * metric.scale
             samples.add(metric.name, value, aeron_dir, *metric.labels)
 
 
 def driver_version(snapshot: CountersSnapshot) -> str:
     """The driver's version as major.minor.patch, nothing when it has no counter for it."""
-    packed = snapshot.system(SOFTWARE_VERSION)
+    packed = snapshot.system(SystemCounter.AERON_VERSION)
     return f"{packed >> 16 & 0xFF}.{packed >> 8 & 0xFF}.{packed & 0xFF}" if packed > 0 else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +10,7 @@ from aerolog.tools.connection.liveness import Watch
 from aerolog.tools.messages.subscription_output import follow, recorded_payload_of
 from aerolog.tools.recordings.recording_rows import known_recording
 from aerolog.transport.concurrent.deadline import Deadline
+from aerolog.transport.counters.counter_types import STREAM_KEY, CounterType
 from aerolog.transport.errors import AeronTimeoutError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -22,11 +22,8 @@ if TYPE_CHECKING:
     from aerolog.tools.messages.message_output import MessageWriter
     from aerolog.transport.client import Aeron
 
-PUBLISHER_POSITION_TYPE_ID: Final = 12
-RECEIVER_POSITION_TYPE_ID: Final = 5
 #: What tells of a replay on this driver, the best first.
-_POSITION_TYPE_IDS: Final = (PUBLISHER_POSITION_TYPE_ID, RECEIVER_POSITION_TYPE_ID)
-_COUNTER_KEY: Final = struct.Struct("<qii")
+_POSITION_TYPES: Final = (CounterType.PUBLISHER_POSITION, CounterType.RECEIVER_POSITION)
 _APPEAR_TIMEOUT_S: Final = 5.0
 _FOLDER_BATCH: Final = 256
 
@@ -258,11 +255,11 @@ def _position_here(aeron: Aeron, session_id: int, stream_id: int) -> int | None:
     """Position of a session's publication on this driver, or else of its image."""
     found: dict[int, int] = {}
     for counter in aeron.counters.infos():
-        if counter.type_id in _POSITION_TYPE_IDS and len(counter.key) >= _COUNTER_KEY.size:
-            _, session, stream = _COUNTER_KEY.unpack_from(counter.key)
+        if counter.type_id in _POSITION_TYPES and len(counter.key) >= STREAM_KEY.numbers.size:
+            _, session, stream, _ = STREAM_KEY.numbers.unpack_from(counter.key)
             if (session, stream) == (session_id, stream_id):
                 found[counter.type_id] = int(counter.value)
-    return next((found[kind] for kind in _POSITION_TYPE_IDS if kind in found), None)
+    return next((found[kind] for kind in _POSITION_TYPES if kind in found), None)
 
 
 def _batched(messages: Iterator[Any]) -> Iterator[list[Any]]:

@@ -5,14 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.views import counter_keys
+from aerolog.transport.counters.counter_types import CounterType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
 
-_STREAM_TYPES: Final = frozenset({1, 2, 3, 4, 5, 9, 12, 13, 19, 20})
-_BACKLOG_TYPES: Final = frozenset({1, 2, 3, 4, 5, 9, 10, 12})
+_POSITIONS: Final = frozenset(
+    {
+        CounterType.PUBLISHER_LIMIT,
+        CounterType.SENDER_POSITION,
+        CounterType.RECEIVER_HWM,
+        CounterType.SUBSCRIBER_POSITION,
+        CounterType.RECEIVER_POSITION,
+        CounterType.SENDER_LIMIT,
+        CounterType.PUBLISHER_POSITION,
+    }
+)
+_STREAM_TYPES: Final = _POSITIONS | {
+    CounterType.SENDER_BPE,
+    CounterType.SENDER_NAKS_RECEIVED,
+    CounterType.RECEIVER_NAKS_SENT,
+}
+_BACKLOG_TYPES: Final = _POSITIONS | {CounterType.PER_IMAGE}
 _MASK: Final = 0xFFFFFFFF
 
 #: Session id, stream id and channel of the key, as the reference groups counters.
@@ -48,7 +64,7 @@ def backlog_stat(snapshot: CountersSnapshot) -> Iterator[str]:
         yield ""
 
 
-def _groups(snapshot: CountersSnapshot, types: frozenset[int]) -> dict[Group, list[int]]:
+def _groups(snapshot: CountersSnapshot, types: frozenset[CounterType]) -> dict[Group, list[int]]:
     groups: dict[Group, list[int]] = {}
     for row in snapshot.rows_of(types):
         key = counter_keys.stream_key(snapshot.key(row))
@@ -74,16 +90,16 @@ def _backlog(snapshot: CountersSnapshot, rows: list[int]) -> Iterator[str]:
     for row in rows:
         type_id = snapshot.type_ids[row]
         registration_id = counter_keys.stream_key(snapshot.key(row)).registration_id
-        if type_id == counter_keys.SUBSCRIBER_POSITION:
+        if type_id == CounterType.SUBSCRIBER_POSITION:
             subscribers[registration_id] = snapshot.values[row]
         ids[type_id] = registration_id
         values[type_id] = snapshot.values[row]
-    if counter_keys.PUBLISHER_LIMIT in ids or counter_keys.PUBLISHER_POSITION in ids:
+    if CounterType.PUBLISHER_LIMIT in ids or CounterType.PUBLISHER_POSITION in ids:
         yield from _of_publisher(ids, values)
-    if counter_keys.RECEIVER_HWM in ids or counter_keys.RECEIVER_POSITION in ids:
-        hwm = values.get(counter_keys.RECEIVER_HWM, 0)
-        receiver = ids.get(counter_keys.RECEIVER_HWM, ids.get(counter_keys.RECEIVER_POSITION))
-        position = values.get(counter_keys.RECEIVER_POSITION, 0)
+    if CounterType.RECEIVER_HWM in ids or CounterType.RECEIVER_POSITION in ids:
+        hwm = values.get(CounterType.RECEIVER_HWM, 0)
+        receiver = ids.get(CounterType.RECEIVER_HWM, ids.get(CounterType.RECEIVER_POSITION))
+        position = values.get(CounterType.RECEIVER_POSITION, 0)
         yield f"┌─receiver {receiver} is at position {position}"
         listed = sorted(subscribers.items())
         for index, (registration_id, position) in enumerate(listed, 1):
@@ -92,19 +108,19 @@ def _backlog(snapshot: CountersSnapshot, rows: list[int]) -> Iterator[str]:
 
 
 def _of_publisher(ids: dict[int, int], values: dict[int, int]) -> Iterator[str]:
-    position = values.get(counter_keys.PUBLISHER_POSITION, 0)
-    window = values.get(counter_keys.PUBLISHER_LIMIT, 0) - position
-    publisher = ids.get(counter_keys.PUBLISHER_LIMIT, ids.get(counter_keys.PUBLISHER_POSITION))
+    position = values.get(CounterType.PUBLISHER_POSITION, 0)
+    window = values.get(CounterType.PUBLISHER_LIMIT, 0) - position
+    publisher = ids.get(CounterType.PUBLISHER_LIMIT, ids.get(CounterType.PUBLISHER_POSITION))
     yield (
         f"┌─for publisher {publisher} the last sampled position is {position} "
         f"(~{window} bytes before back-pressure)"
     )
-    if counter_keys.SENDER_POSITION not in ids and counter_keys.SENDER_LIMIT not in ids:
+    if CounterType.SENDER_POSITION not in ids and CounterType.SENDER_LIMIT not in ids:
         yield "└─no sender"
         return
-    sender = ids.get(counter_keys.SENDER_LIMIT, ids.get(counter_keys.SENDER_POSITION))
-    sent = values.get(counter_keys.SENDER_POSITION, 0)
-    allowed = values.get(counter_keys.SENDER_LIMIT, 0) - sent
+    sender = ids.get(CounterType.SENDER_LIMIT, ids.get(CounterType.SENDER_POSITION))
+    sent = values.get(CounterType.SENDER_POSITION, 0)
+    allowed = values.get(CounterType.SENDER_LIMIT, 0) - sent
     behind = position - sent
     state = f"has to send {behind} bytes" if behind >= 0 else f"is at position {sent}"
     yield f"└─sender {sender} {state} ({allowed} bytes remaining in the sender window)"

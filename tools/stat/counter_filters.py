@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.views import counter_keys
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -16,11 +17,22 @@ if TYPE_CHECKING:
 
 #: Names of the filters, in the reference's order.
 NAMES: Final = ("type", "identity", "session", "stream", "channel")
-_STREAM_TYPES: Final = frozenset({1, 2, 3, 4, 5, 9, 10, 12})
-_CHANNEL_TYPES: Final = frozenset(
-    {counter_keys.SEND_CHANNEL_STATUS, counter_keys.RECEIVE_CHANNEL_STATUS}
+#: Those of the reference's filters, which ask further stream counters for nothing but the type.
+_STREAM_TYPES: Final = frozenset(
+    {
+        CounterType.PUBLISHER_LIMIT,
+        CounterType.SENDER_POSITION,
+        CounterType.RECEIVER_HWM,
+        CounterType.SUBSCRIBER_POSITION,
+        CounterType.RECEIVER_POSITION,
+        CounterType.SENDER_LIMIT,
+        CounterType.PER_IMAGE,
+        CounterType.PUBLISHER_POSITION,
+    }
 )
-_SYSTEM: Final = 0
+_CHANNEL_TYPES: Final = frozenset(
+    {CounterType.SEND_CHANNEL_STATUS, CounterType.RECEIVE_CHANNEL_STATUS}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,7 @@ class Filters:
         type_id = snapshot.type_ids[row]
         if not _found(self.type, type_id):
             return False
-        if type_id == _SYSTEM:
+        if type_id == CounterType.SYSTEM:
             return _found(self.identity, int.from_bytes(snapshot.key(row)[:4], "little"))
         if type_id in _CHANNEL_TYPES:
             return _found(self.channel, lambda: counter_keys.channel_key(snapshot.key(row)))

@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.tools.stat.counter_filters import NAMES, Filters
 from aerolog.tools.stat.watched_driver import WatchedDriver
 from aerolog.tools.terminal.schedule import StyledLine, write_lines
@@ -13,6 +14,7 @@ from aerolog.tools.terminal.terminal_text import fit_json, write_fit
 from aerolog.tools.views import cluster_counters, counter_keys
 from aerolog.tools.views.cluster_counters import VALUE_NAMES, value_name
 from aerolog.tools.views.counter_rates import Rates
+from aerolog.transport.counters.counter_types import CHANNEL_KEY, OF_STREAMS, CounterType
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.secrets import without_secrets
 
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
 
 _HELP: Final = frozenset({"-?", "-h", "-help"})
-_STREAM_KEYS: Final = frozenset({1, 2, 3, 4, 5, 9, 10, 12, 13, 17, 19, 20})
-_CHANNEL_KEYS: Final = frozenset({6, 7, 18})
+_CHANNEL_TYPES: Final = frozenset(each for each in CounterType if each.key is CHANNEL_KEY)
 
 
 def filters_of(arguments: Sequence[str], options: Mapping[str, str | None]) -> Filters:
@@ -131,14 +132,14 @@ def _fields(snapshot: CountersSnapshot, row: int) -> dict[str, Any]:
         "reference_id": snapshot.reference_ids[row],
         "key": key.rstrip(b"\0").hex(),
     }
-    if type_id in _STREAM_KEYS:
+    if type_id in OF_STREAMS:
         stream = counter_keys.stream_key(key)
         fields["session_id"] = stream.session_id
         fields["stream_id"] = stream.stream_id
         fields["channel"] = stream.channel
-    elif type_id in _CHANNEL_KEYS:
+    elif type_id in _CHANNEL_TYPES:
         fields["channel"] = counter_keys.channel_key(key)
-    elif type_id == counter_keys.RECORDING_POSITION:
+    elif type_id == ArchiveCounterType.RECORDING_POSITION:
         recording = counter_keys.recording_key(key)
         fields["recording_id"] = recording.recording_id
         fields["session_id"] = recording.session_id

@@ -10,10 +10,10 @@ from aerolog.tools.stat.reference_conventions import ILLEGAL_STATE, open_view, u
 from aerolog.tools.terminal.confirmation import Plan, ask, check_can_ask, show_dry_run
 from aerolog.tools.terminal.console import print_fields, print_json, print_result, remark, say
 from aerolog.tools.terminal.terminal_text import write_fit
-from aerolog.tools.views import counter_keys
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import Trouble, ViewError
 from aerolog.transport.concurrent.deadline import Deadline
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.error_text import format_time
 from aerolog.transport.time_units import NS_PER_S
@@ -139,8 +139,8 @@ def _concerned(view: DriverView) -> dict[str, Any]:
         "action": "terminate",
         "aeron_dir": view.aeron_dir,
         "pid": view.pid,
-        "clients": len(snapshot.rows_of({counter_keys.HEARTBEAT})),
-        "publications": len(snapshot.rows_of({counter_keys.PUBLISHER_POSITION})),
+        "clients": len(snapshot.rows_of({CounterType.CLIENT_HEARTBEAT})),
+        "publications": len(snapshot.rows_of({CounterType.PUBLISHER_POSITION})),
     }
 
 

@@ -6,8 +6,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from aerolog.cluster import counter_types
-from aerolog.cluster.counter_types import ElectionState, ModuleState
+from aerolog.cluster.counter_types import (
+    OF_CLUSTERS,
+    ClusterCounterType,
+    ElectionState,
+    ModuleState,
+)
 from aerolog.tools.top.series import Meter
 from aerolog.tools.top.text_lines import clean
 from aerolog.tools.views import cluster_counters
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
     from aerolog.tools.views.stream_views import StreamView
 
-_TYPES: Final = counter_types.OF_CLUSTERS | {counter_types.RECOVERY_STATE}
+_TYPES: Final = OF_CLUSTERS | {ClusterCounterType.RECOVERY_STATE}
 _PARAMETERS: Final = re.compile(r"[?|]")
 _SESSION: Final = re.compile(r"^cluster-session: | - clusterId=-?\d+$")
 
@@ -79,19 +83,19 @@ class ClusterFigures:
     @property
     def is_electing(self) -> bool:
         """Whether an election is under way."""
-        state = self.values.get(counter_types.ELECTION_STATE, ElectionState.CLOSED)
+        state = self.values.get(ClusterCounterType.ELECTION_STATE, ElectionState.CLOSED)
         return state != ElectionState.CLOSED
 
     @property
     def is_active(self) -> bool:
         """Whether it answers clients."""
-        is_open = self.values.get(counter_types.MODULE_STATE) == ModuleState.ACTIVE
+        is_open = self.values.get(ClusterCounterType.MODULE_STATE) == ModuleState.ACTIVE
         return is_open and not self.is_electing
 
     @property
     def committed(self) -> int | None:
         """How far the services may read the log, bytes."""
-        return self.values.get(counter_types.COMMIT_POSITION)
+        return self.values.get(ClusterCounterType.COMMIT_POSITION)
 
     def total(self, name: str) -> int:
         """The sum of a figure of the module and all services."""
@@ -156,16 +160,16 @@ def clusters_of(
 
 #: Types of the counters of a module, and of a service -> what they tell.
 _AGENT_FIELDS: Final = {
-    counter_types.MODULE_ERRORS: "errors",
-    counter_types.MODULE_MAX_CYCLE: "longest_ns",
-    counter_types.MODULE_CYCLES_EXCEEDED: "slow_cycles",
-    counter_types.MODULE_MAX_SNAPSHOT: "snapshot_ns",
-    counter_types.MODULE_SNAPSHOTS_EXCEEDED: "slow_snapshots",
-    counter_types.SERVICE_ERRORS: "errors",
-    counter_types.SERVICE_MAX_CYCLE: "longest_ns",
-    counter_types.SERVICE_CYCLES_EXCEEDED: "slow_cycles",
-    counter_types.SERVICE_MAX_SNAPSHOT: "snapshot_ns",
-    counter_types.SERVICE_SNAPSHOTS_EXCEEDED: "slow_snapshots",
+    ClusterCounterType.MODULE_ERRORS: "errors",
+    ClusterCounterType.MODULE_MAX_CYCLE: "longest_ns",
+    ClusterCounterType.MODULE_CYCLES_EXCEEDED: "slow_cycles",
+    ClusterCounterType.MODULE_MAX_SNAPSHOT: "snapshot_ns",
+    ClusterCounterType.MODULE_SNAPSHOTS_EXCEEDED: "slow_snapshots",
+    ClusterCounterType.SERVICE_ERRORS: "errors",
+    ClusterCounterType.SERVICE_MAX_CYCLE: "longest_ns",
+    ClusterCounterType.SERVICE_CYCLES_EXCEEDED: "slow_cycles",
+    ClusterCounterType.SERVICE_MAX_SNAPSHOT: "snapshot_ns",
+    ClusterCounterType.SERVICE_SNAPSHOTS_EXCEEDED: "slow_snapshots",
 }
 
 
@@ -173,15 +177,15 @@ def _take(
     figures: ClusterFigures, snapshot: CountersSnapshot, row: int, service_id: int | None
 ) -> None:
     """Takes in one counter of a cluster."""
-    type_id, value = snapshot.type_ids[row], snapshot.values[row]
+    type_id, value = ClusterCounterType(snapshot.type_ids[row]), snapshot.values[row]
     agent = figures.module
     if service_id is not None:
         agent = figures.services.setdefault(service_id, AgentFigures())
     if type_id in _AGENT_FIELDS:
         setattr(agent, _AGENT_FIELDS[type_id], value)
-    elif type_id == counter_types.RECOVERY_STATE:
+    elif type_id == ClusterCounterType.RECOVERY_STATE:
         figures.awaited = cluster_counters.services_awaited(snapshot.counter(row))
-    elif type_id == counter_types.SESSION:
+    elif type_id == ClusterCounterType.SESSION:
         figures.sessions.append(clean(_SESSION.sub("", snapshot.label(row))))
     else:
         figures.values[type_id] = value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.cluster import counter_types as types
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.tools.top import number_text, table_cells
 from aerolog.tools.top.cluster_figures import ClusterTrack
 from aerolog.tools.top.glyphs import sparkline
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from aerolog.tools.top.page import Page
     from aerolog.tools.top.top_model import Model
 
+_TERM: Final = ClusterCounterType.LEADERSHIP_TERM
+_SNAPSHOTS: Final = ClusterCounterType.SNAPSHOT_COUNT
 _WHO: Final = 18
 _AGENT_COLUMNS: Final = (
     ("LONGEST CYCLE", 14),
@@ -32,8 +34,9 @@ _AGENT_COLUMNS: Final = (
 def state_of(figures: ClusterFigures) -> Piece:
     """What the node does: the election while one is under way, else the module's state."""
     if figures.is_electing:
-        return figures.named(types.ELECTION_STATE), Style.WARNING
-    return figures.named(types.MODULE_STATE), Style.GOOD if figures.is_active else Style.WARNING
+        return figures.named(ClusterCounterType.ELECTION_STATE), Style.WARNING
+    style = Style.GOOD if figures.is_active else Style.WARNING
+    return figures.named(ClusterCounterType.MODULE_STATE), style
 
 
 def _count(value: int | None, style: Style = Style.PLAIN) -> Piece:
@@ -69,11 +72,13 @@ def _column(
     )
 
 
-def _value(type_id: int, style: Style = Style.PLAIN) -> Callable[[ClusterFigures], Piece]:
+def _value(
+    type_id: ClusterCounterType, style: Style = Style.PLAIN
+) -> Callable[[ClusterFigures], Piece]:
     return lambda one: _count(one.values.get(type_id), style)
 
 
-def _order(type_id: int) -> Callable[[ClusterFigures], float]:
+def _order(type_id: ClusterCounterType) -> Callable[[ClusterFigures], float]:
     return lambda one: one.values.get(type_id, -1)
 
 
@@ -89,11 +94,11 @@ _COLUMNS: Final[tuple[Column[ClusterTrack], ...]] = (
     _column(
         "ROLE",
         9,
-        lambda one: (one.named(types.NODE_ROLE), Style.PLAIN),
-        lambda one: one.named(types.NODE_ROLE),
+        lambda one: (one.named(ClusterCounterType.NODE_ROLE), Style.PLAIN),
+        lambda one: one.named(ClusterCounterType.NODE_ROLE),
         right=False,
     ),
-    _column("TERM", 6, _value(types.LEADERSHIP_TERM), _order(types.LEADERSHIP_TERM)),
+    _column("TERM", 6, _value(_TERM), _order(_TERM)),
     _column(
         "COMMITTED", 14, lambda one: _position(one.committed), lambda one: one.committed or -1
     ),
@@ -118,7 +123,7 @@ _COLUMNS: Final[tuple[Column[ClusterTrack], ...]] = (
     ),
     _column("SERVICES", 8, _services, lambda one: len(one.services), from_width=100),
     _column(
-        "SNAPSHOTS", 9, _value(types.SNAPSHOT_COUNT), _order(types.SNAPSHOT_COUNT), from_width=120
+        "SNAPSHOTS", 9, _value(_SNAPSHOTS), _order(_SNAPSHOTS), from_width=120
     ),
     _column(
         "SLOW",
@@ -146,7 +151,7 @@ class ClustersPage(TablePage[ClusterTrack]):
             key=lambda row: row.figures.cluster_id,
             searched=lambda row: (
                 f"{row.figures.cluster_id} {state_of(row.figures)[0]}"
-                f" {row.figures.named(types.NODE_ROLE)}"
+                f" {row.figures.named(ClusterCounterType.NODE_ROLE)}"
             ),
             glyphs=glyphs,
             sorted_by="CLUSTER",
@@ -184,18 +189,23 @@ class ClusterPage(TextPage):
         if self._ended:
             yield line(" its counters have gone: the node has ended", Style.WARNING)
         yield _pairs(
-            ("module", state_of(one) if not one.is_electing else _named(one, types.MODULE_STATE)),
-            ("role", _named(one, types.NODE_ROLE)),
-            ("term", _value(types.LEADERSHIP_TERM)(one)),
-            ("election", _named(one, types.ELECTION_STATE)),
-            ("elections", _value(types.ELECTION_COUNT)(one)),
+            (
+                "module",
+                state_of(one)
+                if not one.is_electing
+                else _named(one, ClusterCounterType.MODULE_STATE),
+            ),
+            ("role", _named(one, ClusterCounterType.NODE_ROLE)),
+            ("term", _value(ClusterCounterType.LEADERSHIP_TERM)(one)),
+            ("election", _named(one, ClusterCounterType.ELECTION_STATE)),
+            ("elections", _value(ClusterCounterType.ELECTION_COUNT)(one)),
         )
         yield _pairs(
             ("sessions", _count(len(one.sessions))),
-            ("timed out", _value(types.TIMED_OUT_CLIENTS, Style.WARNING)(one)),
+            ("timed out", _value(ClusterCounterType.TIMED_OUT_CLIENTS, Style.WARNING)(one)),
             ("services", _services(one)),
-            ("snapshots", _value(types.SNAPSHOT_COUNT)(one)),
-            ("toggle", _named(one, types.CONTROL_TOGGLE)),
+            ("snapshots", _value(ClusterCounterType.SNAPSHOT_COUNT)(one)),
+            ("toggle", _named(one, ClusterCounterType.CONTROL_TOGGLE)),
         )
         yield ()
         curve = sparkline(self._track.meter.curve.last(width - 24), width - 24, self._glyphs)

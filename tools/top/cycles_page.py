@@ -7,11 +7,14 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from aerolog.cluster import counter_types
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.tools.top import number_text
 from aerolog.tools.top.page import TextPage
 from aerolog.tools.top.text_lines import Line, Style, clean, fit, line
 from aerolog.tools.views import cluster_counters
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,19 +24,26 @@ if TYPE_CHECKING:
     from aerolog.tools.top.top_model import Model
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
 
-#: System counters of the longest cycle, each followed by that of the cycles above a threshold.
-_DRIVER_LONGEST: Final = (26, 28, 30, 32)
-_ARCHIVE_LONGEST: Final = 103
-_ARCHIVE_EXCEEDED: Final = 104
-_ARCHIVE_TRANSFERS: Final = (105, 108)
-#: Each followed by the type that counts those above a threshold -> what is behind the name.
-_CLUSTER_LONGEST: Final = {
-    counter_types.MODULE_MAX_CYCLE: "",
-    counter_types.SERVICE_MAX_CYCLE: "",
-    counter_types.MODULE_MAX_SNAPSHOT: " snapshot",
-    counter_types.SERVICE_MAX_SNAPSHOT: " snapshot",
+#: System counters of the longest cycle -> those of the cycles above a threshold.
+_DRIVER_LONGEST: Final = {
+    SystemCounter.CONDUCTOR_MAX_CYCLE_TIME: SystemCounter.CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED,
+    SystemCounter.SENDER_MAX_CYCLE_TIME: SystemCounter.SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+    SystemCounter.RECEIVER_MAX_CYCLE_TIME: SystemCounter.RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+    SystemCounter.NAME_RESOLVER_MAX_TIME: SystemCounter.NAME_RESOLVER_TIME_THRESHOLD_EXCEEDED,
 }
-_DOINGS: Final = frozenset((counter_types.MODULE_STATE, counter_types.NODE_ROLE))
+_ARCHIVE_LONGEST: Final = ArchiveCounterType.MAX_CYCLE_TIME
+_ARCHIVE_TRANSFERS: Final = (ArchiveCounterType.MAX_WRITE_TIME, ArchiveCounterType.MAX_READ_TIME)
+#: Types of the longest -> those that count the ones above a threshold.
+_CLUSTER_LONGEST: Final = {
+    ClusterCounterType.MODULE_MAX_CYCLE: ClusterCounterType.MODULE_CYCLES_EXCEEDED,
+    ClusterCounterType.SERVICE_MAX_CYCLE: ClusterCounterType.SERVICE_CYCLES_EXCEEDED,
+    ClusterCounterType.MODULE_MAX_SNAPSHOT: ClusterCounterType.MODULE_SNAPSHOTS_EXCEEDED,
+    ClusterCounterType.SERVICE_MAX_SNAPSHOT: ClusterCounterType.SERVICE_SNAPSHOTS_EXCEEDED,
+}
+_SNAPSHOTS: Final = frozenset(
+    (ClusterCounterType.MODULE_MAX_SNAPSHOT, ClusterCounterType.SERVICE_MAX_SNAPSHOT)
+)
+_DOINGS: Final = frozenset((ClusterCounterType.MODULE_STATE, ClusterCounterType.NODE_ROLE))
 _ARCHIVE_ID: Final = re.compile(r" - archiveId=(-?\d+)")
 _THRESHOLD: Final = re.compile(r"threshold=(\S+)")
 
@@ -97,9 +107,9 @@ def _with_histogram(
 
 
 def _of_driver(snapshot: CountersSnapshot) -> Iterator[Agent]:
-    for counter_id in _DRIVER_LONGEST:
-        row, exceeded = snapshot.row_of(counter_id), snapshot.row_of(counter_id + 1)
-        if row is None or snapshot.type_ids[row] != 0:
+    for longest, above in _DRIVER_LONGEST.items():
+        row, exceeded = snapshot.row_of(longest), snapshot.row_of(above)
+        if row is None or snapshot.type_ids[row] != CounterType.SYSTEM:
             continue
         name = _agent_name(snapshot.label(row))
         yield Agent(name, "driver", snapshot.values[row], *_exceeded(snapshot, exceeded))
@@ -107,7 +117,7 @@ def _of_driver(snapshot: CountersSnapshot) -> Iterator[Agent]:
 
 def _of_archives(snapshot: CountersSnapshot) -> Iterator[Agent]:
     exceeded: dict[tuple[str, str], int] = {}
-    for row in snapshot.rows_of({_ARCHIVE_EXCEEDED}):
+    for row in snapshot.rows_of({ArchiveCounterType.CYCLE_TIME_EXCEEDED}):
         label = snapshot.label(row)
         exceeded[label.partition(" work cycle ")[0], _owner(label)] = row
     for row in snapshot.rows_of({_ARCHIVE_LONGEST, *_ARCHIVE_TRANSFERS}):
@@ -126,17 +136,19 @@ def _of_clusters(snapshot: CountersSnapshot) -> Iterator[Agent]:
         of = doings.setdefault(cluster_counters.cluster_id_of(type_id, key), [])
         of.append(doing.lower().replace("_", " "))
     exceeded = {
-        (snapshot.type_ids[row] - 1, snapshot.key(row)): row
-        for row in snapshot.rows_of({one + 1 for one in _CLUSTER_LONGEST})
+        (snapshot.type_ids[row], snapshot.key(row)): row
+        for row in snapshot.rows_of(_CLUSTER_LONGEST.values())
     }
     for row in snapshot.rows_of(_CLUSTER_LONGEST):
         type_id, key = snapshot.type_ids[row], snapshot.key(row)
         cluster_id = cluster_counters.cluster_id_of(type_id, key)
+        kind = " snapshot" if type_id in _SNAPSHOTS else ""
+        above = exceeded.get((_CLUSTER_LONGEST[ClusterCounterType(type_id)], key))
         yield Agent(
-            cluster_counters.component_of(type_id, key) + _CLUSTER_LONGEST[type_id],
+            cluster_counters.component_of(type_id, key) + kind,
             ", ".join((f"cluster {cluster_id}", *filter(None, doings.get(cluster_id, ())))),
             snapshot.values[row],
-            *_exceeded(snapshot, exceeded.get((type_id, key))),
+            *_exceeded(snapshot, above),
         )
 
 

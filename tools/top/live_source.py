@@ -28,11 +28,11 @@ from aerolog.tools.top.running_sessions import (
 )
 from aerolog.tools.top.stream_tracker import StreamsFollower
 from aerolog.tools.top.text_lines import clean
-from aerolog.tools.views import counter_keys
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.driver_view import DriverView, map_readonly
 from aerolog.tools.views.errors import ViewError
 from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
 from aerolog.transport.memory.cycle_histograms import FILE_NAME as CYCLES_FILE
@@ -111,7 +111,7 @@ class LiveSource:
             snapshot,
             self._follower.streams,
             self._follower.before,
-            len(snapshot.rows_of({counter_keys.HEARTBEAT})),
+            len(snapshot.rows_of({CounterType.CLIENT_HEARTBEAT})),
             self._errors,
             self._losses,
             self._cycles(),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aerolog.tools.top import number_text, table_cells, top_model
+from aerolog.tools.top import number_text, table_cells
 from aerolog.tools.top.page import TablePage, TextPage
 from aerolog.tools.top.stream_page import StreamPage, told_losses
 from aerolog.tools.top.text_lines import Column, Line, Piece, Style, clean, column, flowing, line
+from aerolog.transport.counters.system_counters import SystemCounter
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -18,15 +19,15 @@ if TYPE_CHECKING:
     from aerolog.tools.top.top_model import Model, StreamTrack
 
 _SYSTEM = (
-    ("NAK out", top_model.NAKS_SENT),
-    ("NAK in", top_model.NAKS_RECEIVED),
-    ("retransmits", top_model.RETRANSMITS),
-    ("BPE", top_model.BACK_PRESSURE),
-    ("gap fills", top_model.GAP_FILLS),
-    ("over runs", top_model.OVER_RUNS),
-    ("under runs", top_model.UNDER_RUNS),
-    ("short sends", top_model.SHORT_SENDS),
-    ("invalid", top_model.INVALID_PACKETS),
+    ("NAK out", SystemCounter.NAK_MESSAGES_SENT),
+    ("NAK in", SystemCounter.NAK_MESSAGES_RECEIVED),
+    ("retransmits", SystemCounter.RETRANSMITS_SENT),
+    ("BPE", SystemCounter.SENDER_FLOW_CONTROL_LIMITS),
+    ("gap fills", SystemCounter.LOSS_GAP_FILLS),
+    ("over runs", SystemCounter.FLOW_CONTROL_OVER_RUNS),
+    ("under runs", SystemCounter.FLOW_CONTROL_UNDER_RUNS),
+    ("short sends", SystemCounter.SHORT_SENDS),
+    ("invalid", SystemCounter.INVALID_PACKETS),
 )
 
 

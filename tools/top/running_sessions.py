@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.protocol.counter_types import OF_ARCHIVES
 from aerolog.tools.top.measurement import RecordingFigures, ReplayFigures
 from aerolog.tools.views.stream_views import recording_positions
 from aerolog.transport.errors import ChannelUriError
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
     from aerolog.tools.views.stream_views import StreamView
 
-_REPLAY_SESSIONS: Final = 112
-_ANY_OF_ARCHIVE: Final = frozenset({101, 102, 103, 104, 111, _REPLAY_SESSIONS})
 #: So many stopped recordings are listed at most: each look draws and sorts all of them.
 _STOPPED_MAX: Final = 1_000
 
@@ -109,7 +108,7 @@ def _channel(label: str) -> str:
 
 def archive_clients(snapshot: CountersSnapshot) -> set[int]:
     """Ids of the clients that are archives."""
-    return {snapshot.owner_ids[row] for row in snapshot.rows_of(_ANY_OF_ARCHIVE)}
+    return {snapshot.owner_ids[row] for row in snapshot.rows_of(OF_ARCHIVES)}
 
 
 class ReplayFinder:

@@ -17,7 +17,8 @@ from aerolog.tools.top.page import TablePage
 from aerolog.tools.top.pressure_page import PressurePage
 from aerolog.tools.top.streams_page import StreamsPage
 from aerolog.tools.top.text_lines import Line, Piece, Style, clean, line
-from aerolog.tools.top.top_model import BACK_PRESSURE, BYTES_RECEIVED, BYTES_SENT, Model
+from aerolog.tools.top.top_model import Model
+from aerolog.transport.counters.system_counters import SystemCounter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -194,7 +195,10 @@ class Dashboard:
         if model.notice and model.wall_ms - model.notice_ms < _NOTICE_MS:
             at = number_text.clock_time(model.notice_ms)
             return line(f" {at} {model.notice}", Style.WARNING)
-        sent, received = model.system[BYTES_SENT], model.system[BYTES_RECEIVED]
+        sent, received = (
+            model.system[SystemCounter.BYTES_SENT],
+            model.system[SystemCounter.BYTES_RECEIVED],
+        )
         pieces: list[Piece] = []
         for name, meter in (("pub", model.total), ("out", sent), ("in", received)):
             pieces += [
@@ -202,7 +206,7 @@ class Dashboard:
                 (f"{number_text.rate(meter.rate)} ", Style.PLAIN),
                 (sparkline(meter.curve.last(_CURVE), _CURVE, self._glyphs), Style.CURVE),
             ]
-        waits = model.system[BACK_PRESSURE].rate
+        waits = model.system[SystemCounter.SENDER_FLOW_CONTROL_LIMITS].rate
         pieces += [
             (" clients ", Style.DIM),
             (f"{model.clients}", Style.PLAIN),

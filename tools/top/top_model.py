@@ -13,6 +13,7 @@ from aerolog.tools.top.cycles_page import Agent, agents_of
 from aerolog.tools.top.measurement import DriverState, Reading, ReplayFigures
 from aerolog.tools.top.series import Meter, Series
 from aerolog.tools.views.stream_limits import Limit, limited_by
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -30,30 +31,18 @@ if TYPE_CHECKING:
 #: Looks whose histograms are kept: what is shown as recent is the difference to the oldest.
 _RECENT_LOOKS: Final = 60
 
-BYTES_SENT: Final = 0
-BYTES_RECEIVED: Final = 1
-NAKS_SENT: Final = 5
-NAKS_RECEIVED: Final = 6
-RETRANSMITS: Final = 11
-UNDER_RUNS: Final = 12
-OVER_RUNS: Final = 13
-INVALID_PACKETS: Final = 14
-SHORT_SENDS: Final = 16
-BACK_PRESSURE: Final = 18
-GAP_FILLS: Final = 23
-
 _METERED: Final = (
-    BYTES_SENT,
-    BYTES_RECEIVED,
-    NAKS_SENT,
-    NAKS_RECEIVED,
-    RETRANSMITS,
-    UNDER_RUNS,
-    OVER_RUNS,
-    INVALID_PACKETS,
-    SHORT_SENDS,
-    BACK_PRESSURE,
-    GAP_FILLS,
+    SystemCounter.BYTES_SENT,
+    SystemCounter.BYTES_RECEIVED,
+    SystemCounter.NAK_MESSAGES_SENT,
+    SystemCounter.NAK_MESSAGES_RECEIVED,
+    SystemCounter.RETRANSMITS_SENT,
+    SystemCounter.FLOW_CONTROL_UNDER_RUNS,
+    SystemCounter.FLOW_CONTROL_OVER_RUNS,
+    SystemCounter.INVALID_PACKETS,
+    SystemCounter.SHORT_SENDS,
+    SystemCounter.SENDER_FLOW_CONTROL_LIMITS,
+    SystemCounter.LOSS_GAP_FILLS,
 )
 
 

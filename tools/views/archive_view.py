@@ -12,6 +12,7 @@ from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.format.read_errors import is_unreadable
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of
+from aerolog.archive.protocol.counter_types import OF_ARCHIVES
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.views import counter_keys
 from aerolog.tools.views.companion_files import CompanionFiles
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
     from aerolog.transport.memory.error_log import ErrorObservation
 
-#: Of the reference's archive, and of ours for time indexes and verification.
-_COUNTER_TYPES: Final = frozenset(
-    (*range(101, 114), *range(10_011, 10_013), *range(10_021, 10_025))
-)
 _NO_ARCHIVE: Final = (
     "name another folder with --archive-dir, mount the file system that it is on, or start an"
     " archive there"
@@ -307,7 +304,7 @@ class ArchiveView(Resource):
         for position in recording_positions(snapshot):
             if position.archive_id in {self.archive_id, None}:
                 found.recordings[position.recording_id] = position
-        for row in snapshot.rows_of(_COUNTER_TYPES):
+        for row in snapshot.rows_of(OF_ARCHIVES):
             if counter_keys.client_id(snapshot.key(row)) == self.archive_id:
                 found.counters.append(
                     ArchiveCounter(

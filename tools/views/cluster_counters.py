@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.cluster import counter_types
+from aerolog.cluster.counter_types import (
+    CLUSTER_KEY,
+    OF_BACKUPS,
+    OF_SERVICES,
+    OF_STANDBYS,
+    OF_TRANSITIONS,
+    RECOVERY_KEY,
+    SERVICE_KEY,
+    WITH_CLUSTER_ID,
+    BackupState,
+    ClusterCounterType,
+    ElectionState,
+    ModuleState,
+    NodeToggle,
+    Role,
+    Toggle,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,19 +31,19 @@ if TYPE_CHECKING:
 VALUE_NAMES: Final[Mapping[int, tuple[str, ...]]] = {
     type_id: tuple(states.__members__)
     for type_id, states in (
-        (counter_types.MODULE_STATE, counter_types.ModuleState),
-        (counter_types.NODE_ROLE, counter_types.Role),
-        (counter_types.CONTROL_TOGGLE, counter_types.Toggle),
-        (counter_types.ELECTION_STATE, counter_types.ElectionState),
-        (counter_types.BACKUP_STATE, counter_types.BackupState),
-        (counter_types.NODE_TOGGLE, counter_types.NodeToggle),
+        (ClusterCounterType.MODULE_STATE, ModuleState),
+        (ClusterCounterType.NODE_ROLE, Role),
+        (ClusterCounterType.CONTROL_TOGGLE, Toggle),
+        (ClusterCounterType.ELECTION_STATE, ElectionState),
+        (ClusterCounterType.BACKUP_STATE, BackupState),
+        (ClusterCounterType.NODE_TOGGLE, NodeToggle),
     )
 }
 #: Components beside modules and services -> the types of their counters.
 _COMPONENTS: Final[Mapping[str, frozenset[int]]] = {
-    "backup": counter_types.OF_BACKUPS,
-    "standby": counter_types.OF_STANDBYS,
-    "transition module": counter_types.OF_TRANSITIONS,
+    "backup": OF_BACKUPS,
+    "standby": OF_STANDBYS,
+    "transition module": OF_TRANSITIONS,
 }
 
 
@@ -39,27 +55,19 @@ def value_name(type_id: int, value: int) -> str:
 
 def cluster_id_of(type_id: int, key: bytes) -> int | None:
     """The id of the cluster that a counter is of; None when it is of none."""
-    if type_id == counter_types.RECOVERY_STATE:
-        return int(counter_types.RECOVERY_KEY.unpack_from(key)[3])
-    return (
-        int(counter_types.CLUSTER_KEY.unpack_from(key)[0])
-        if type_id in counter_types.WITH_CLUSTER_ID
-        else None
-    )
+    if type_id == ClusterCounterType.RECOVERY_STATE:
+        return int(RECOVERY_KEY.numbers.unpack_from(key)[3])
+    return int(CLUSTER_KEY.numbers.unpack_from(key)[0]) if type_id in WITH_CLUSTER_ID else None
 
 
 def service_id_of(type_id: int, key: bytes) -> int | None:
     """The service that a counter is of; None when it is of none."""
-    return (
-        int(counter_types.SERVICE_KEY.unpack_from(key)[1])
-        if type_id in counter_types.OF_SERVICES
-        else None
-    )
+    return int(SERVICE_KEY.numbers.unpack_from(key)[1]) if type_id in OF_SERVICES else None
 
 
 def services_awaited(counter: Counter) -> int:
     """How many services a recovering module waits for, by its recovery-state counter."""
-    return int(counter_types.RECOVERY_KEY.unpack_from(counter.key)[4])
+    return int(RECOVERY_KEY.numbers.unpack_from(counter.key)[4])
 
 
 def component_of(type_id: int, key: bytes) -> str:

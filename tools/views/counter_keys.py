@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-PUBLISHER_LIMIT: Final = 1
-SENDER_POSITION: Final = 2
-RECEIVER_HWM: Final = 3
-SUBSCRIBER_POSITION: Final = 4
-RECEIVER_POSITION: Final = 5
-SEND_CHANNEL_STATUS: Final = 6
-RECEIVE_CHANNEL_STATUS: Final = 7
-SENDER_LIMIT: Final = 9
-PER_IMAGE: Final = 10
-HEARTBEAT: Final = 11
-PUBLISHER_POSITION: Final = 12
-SENDER_BPE: Final = 13
-FLOW_CONTROL_RECEIVERS: Final = 17
-NAKS_RECEIVED: Final = 19
-NAKS_SENT: Final = 20
-RECORDING_POSITION: Final = 100
+from aerolog.archive.protocol.counter_types import ARCHIVE_KEY, POSITION_KEY
+from aerolog.transport.counters.counter_types import CHANNEL_KEY, HEARTBEAT_KEY, STREAM_KEY
 
-_STREAM: Final = struct.Struct("<qiii")
-_CHANNEL: Final = struct.Struct("<i")
-_RECORDING: Final = struct.Struct("<qii")
 _KNOWN_MAX: Final = 16_384
 
 
@@ -53,34 +35,31 @@ class RecordingKey:
 @lru_cache(_KNOWN_MAX)
 def stream_key(key: bytes) -> StreamKey:
     """Decode a stream counter's key; a channel's length out of bounds is cut to what is there."""
-    registration_id, session_id, stream_id, length = _STREAM.unpack_from(key)
-    length = max(0, min(length, len(key) - _STREAM.size))
-    channel = key[_STREAM.size : _STREAM.size + length].decode("ascii", "replace")
-    return StreamKey(registration_id, session_id, stream_id, channel)
+    return StreamKey(*STREAM_KEY.unpack(key))
 
 
 @lru_cache(_KNOWN_MAX)
 def channel_key(key: bytes) -> str:
     """Decode a channel status counter's key; may be cut off at 108 characters."""
-    length = max(0, min(_CHANNEL.unpack_from(key)[0], len(key) - _CHANNEL.size))
-    return key[_CHANNEL.size : _CHANNEL.size + length].decode("ascii", "replace")
+    (channel,) = CHANNEL_KEY.unpack(key)
+    return str(channel)
 
 
 @lru_cache(_KNOWN_MAX)
 def recording_key(key: bytes) -> RecordingKey:
     """Decode a recording position counter's key; no archive id where the key has no room for it."""
-    recording_id, session_id, length = _RECORDING.unpack_from(key)
-    end = _RECORDING.size + max(0, min(length, len(key) - _RECORDING.size))
-    source = key[_RECORDING.size : end].decode("ascii", "replace")
-    archive_id = None
-    if length >= 0 and end + 8 <= len(key):
-        archive_id = int.from_bytes(key[end : end + 8], "little", signed=True)
+    recording_id, session_id, length = POSITION_KEY.numbers.unpack_from(key)
+    *_, source = POSITION_KEY.unpack(key)
+    archive_id, tail = None, ARCHIVE_KEY.numbers
+    end = POSITION_KEY.numbers.size + length
+    if length >= 0 and end + tail.size <= len(key):
+        (archive_id,) = tail.unpack_from(key, end)
     return RecordingKey(recording_id, session_id, source, archive_id)
 
 
 def client_id(key: bytes) -> int:
     """Decode a client heartbeat counter's key."""
-    return int.from_bytes(key[:8], "little", signed=True)
+    return int(HEARTBEAT_KEY.numbers.unpack_from(key)[0])
 
 
 def client_name(label: str) -> str:

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.memory.counters import MAX_KEY_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from aerolog.tools.views.counter_scan import ScannedCounters
-
-SYSTEM_COUNTER: Final = 0
+    from aerolog.transport.counters.counter_kind import CounterKind
+    from aerolog.transport.counters.system_counters import SystemCounter
 
 
 class Counter(NamedTuple):
@@ -111,10 +112,10 @@ class CountersSnapshot:
         row = self.row_of(counter_id)
         return None if row is None else self.values[row]
 
-    def system(self, counter_id: int) -> int:
-        """The value of a system counter by its id (spec counters 2), 0 when there is none."""
-        row = self.row_of(counter_id)
-        if row is None or self.type_ids[row] != SYSTEM_COUNTER:
+    def system(self, counter: SystemCounter) -> int:
+        """The value of a system counter (spec counters 2), 0 when there is none."""
+        row = self.row_of(counter)
+        if row is None or self.type_ids[row] != CounterType.SYSTEM:
             return 0
         return self.values[row]
 
@@ -131,7 +132,7 @@ class CountersSnapshot:
             and ours.labels == theirs.labels
         )
 
-    def rows_of(self, type_ids: Iterable[int]) -> list[int]:
+    def rows_of(self, type_ids: Iterable[CounterKind]) -> list[int]:
         """Rows of the counters of some kinds, by id."""
         wanted = frozenset(type_ids)
         return [row for row, type_id in enumerate(self.type_ids) if type_id in wanted]

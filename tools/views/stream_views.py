@@ -9,36 +9,35 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.tools.views import counter_keys
+from aerolog.transport.counters.counter_types import OF_STREAMS, CounterType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
     from aerolog.tools.views.log_settings import Logs
 
 _SPY: Final = "aeron-spy:"
 #: Type of a counter -> the attribute of the publisher, sender or receiver that it tells.
-OF_PUBLISHERS: Final = {
-    counter_keys.PUBLISHER_POSITION: "position",
-    counter_keys.PUBLISHER_LIMIT: "limit",
+OF_PUBLISHERS: Final[Mapping[int, str]] = {
+    CounterType.PUBLISHER_POSITION: "position",
+    CounterType.PUBLISHER_LIMIT: "limit",
 }
-OF_SENDERS: Final = {
-    counter_keys.SENDER_POSITION: "position",
-    counter_keys.SENDER_LIMIT: "limit",
-    counter_keys.SENDER_BPE: "back_pressure_events",
-    counter_keys.NAKS_RECEIVED: "naks_received",
-    counter_keys.FLOW_CONTROL_RECEIVERS: "tracked_receivers",
+OF_SENDERS: Final[Mapping[int, str]] = {
+    CounterType.SENDER_POSITION: "position",
+    CounterType.SENDER_LIMIT: "limit",
+    CounterType.SENDER_BPE: "back_pressure_events",
+    CounterType.SENDER_NAKS_RECEIVED: "naks_received",
+    CounterType.FLOW_CONTROL_RECEIVERS: "tracked_receivers",
 }
-OF_RECEIVERS: Final = {
-    counter_keys.RECEIVER_POSITION: "position",
-    counter_keys.RECEIVER_HWM: "hwm",
-    counter_keys.NAKS_SENT: "naks_sent",
+OF_RECEIVERS: Final[Mapping[int, str]] = {
+    CounterType.RECEIVER_POSITION: "position",
+    CounterType.RECEIVER_HWM: "hwm",
+    CounterType.RECEIVER_NAKS_SENT: "naks_sent",
 }
-_OF_IMAGES: Final = frozenset((*OF_RECEIVERS, counter_keys.PER_IMAGE))
-_STREAM_TYPES: Final = frozenset(
-    (*OF_PUBLISHERS, *OF_SENDERS, *_OF_IMAGES, counter_keys.SUBSCRIBER_POSITION)
-)
+_OF_IMAGES: Final = frozenset((*OF_RECEIVERS, CounterType.PER_IMAGE))
 
 
 @dataclass(slots=True)
@@ -197,7 +196,7 @@ def streams(snapshot: CountersSnapshot, logs: Logs | None = None) -> list[Stream
         logs: to know the windows of receivers as well (``DriverView.logs``).
     """
     found = _Collector(snapshot)
-    for row in snapshot.rows_of(_STREAM_TYPES):
+    for row in snapshot.rows_of(OF_STREAMS):
         found.take(row)
     found.join()
     if logs is not None:
@@ -212,7 +211,7 @@ def streams(snapshot: CountersSnapshot, logs: Logs | None = None) -> list[Stream
 def client_names(snapshot: CountersSnapshot) -> dict[int, str]:
     """Names of the connected clients by id; empty for those that have none."""
     names: dict[int, str] = {}
-    for row in snapshot.rows_of({counter_keys.HEARTBEAT}):
+    for row in snapshot.rows_of({CounterType.CLIENT_HEARTBEAT}):
         name = counter_keys.client_name(snapshot.label(row))
         names[counter_keys.client_id(snapshot.key(row))] = name
     return names
@@ -221,7 +220,7 @@ def client_names(snapshot: CountersSnapshot) -> dict[int, str]:
 def recording_positions(snapshot: CountersSnapshot) -> list[RecordingPosition]:
     """What archives record with this driver now, by counter id."""
     found = []
-    for row in snapshot.rows_of({counter_keys.RECORDING_POSITION}):
+    for row in snapshot.rows_of({ArchiveCounterType.RECORDING_POSITION}):
         key = counter_keys.recording_key(snapshot.key(row))
         found.append(
             RecordingPosition(
@@ -270,7 +269,7 @@ class _Collector:
         snapshot = self._snapshot
         type_id, value = snapshot.type_ids[row], snapshot.values[row]
         key = counter_keys.stream_key(snapshot.key(row))
-        if type_id == counter_keys.SUBSCRIBER_POSITION:
+        if type_id == CounterType.SUBSCRIBER_POSITION:
             self._subscribers.append((key, self._subscriber(row, key)))
             return
         if type_id in _OF_IMAGES:
@@ -292,7 +291,7 @@ class _Collector:
         if view.publisher is None:
             view.publisher = Publisher(key.registration_id, snapshot.owner_ids[row], view.channel)
         setattr(view.publisher, OF_PUBLISHERS[type_id], value)
-        if type_id == counter_keys.PUBLISHER_POSITION:
+        if type_id == CounterType.PUBLISHER_POSITION:
             view.publisher.exclusive = "exclusive" in counter_keys.label_name(snapshot.label(row))
 
     def _view(

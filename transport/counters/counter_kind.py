@@ -60,8 +60,10 @@ class CounterKind(IntEnum):
     key: KeyLayout
     meaning: str
 
-    def __new__(cls, number: int, label: str, key: KeyLayout, meaning: str) -> Self:
-        """Make a member of a table."""
+    def __new__(
+        cls, number: int, label: str = "", key: KeyLayout = NO_KEY, meaning: str = ""
+    ) -> Self:
+        """Make a member of a table; a call with the number alone returns the one that is there."""
         member = int.__new__(cls, number)
         member._value_ = number
         member.label = label

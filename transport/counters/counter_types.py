@@ -92,3 +92,7 @@ class CounterType(CounterKind):
         NAME_KEY,
         "Address that a name of the table has: 0 the first, 1 the second, -1 none",
     )
+
+
+#: Types of the counters of publications, images and subscriptions.
+OF_STREAMS: Final = frozenset(each for each in CounterType if each.key is STREAM_KEY)

@@ -25,8 +25,8 @@ class SystemCounter(IntEnum):
     label: str
     meaning: str
 
-    def __new__(cls, number: int, label: str, meaning: str) -> Self:
-        """Make a member of the table."""
+    def __new__(cls, number: int, label: str = "", meaning: str = "") -> Self:
+        """Make a member of the table; a call with the number alone returns the one there is."""
         member = int.__new__(cls, number)
         member._value_ = number
         member.label = label

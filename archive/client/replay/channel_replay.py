@@ -17,6 +17,7 @@ from aerolog.archive.client.replay.archive_replay import image_session_id
 from aerolog.archive.client.replay.paced_replay import PaceControl
 from aerolog.archive.client.replay.recording_times import LAST_FETCH, find_range
 from aerolog.archive.client.replay.time_range import Wanted, instant_ns, notes_of
+from aerolog.archive.protocol.counter_types import RECORDING_KEY, ArchiveCounterType
 from aerolog.archive.time_index import SOURCE_DESCRIPTOR
 from aerolog.transport.errors import ConfigurationError, TimeIndexUnavailableError
 from aerolog.transport.resource import Resource
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     Instant = int | datetime
 
 #: Type of the counter, one of those that applications may use.
-LIMIT_TYPE_ID: Final = 10_041
 _LOOK_NS: Final = 20_000_000
 
 
@@ -128,10 +128,11 @@ class ChannelReplay(PaceControl, Resource):
         if index.source == SOURCE_DESCRIPTOR:
             raise _no_index(part.recording_id)
         self.notes = notes_of(index, part.descriptor)
+        kind = ArchiveCounterType.REPLAY_LIMIT
         self._counter = counter = archive.aeron.add_counter(
-            LIMIT_TYPE_ID,
-            f"aerolog-replay-limit: recordingId={part.recording_id}",
-            part.recording_id.to_bytes(8, "little", signed=True),
+            kind,
+            f"{kind.label}: recordingId={part.recording_id}",
+            RECORDING_KEY.numbers.pack(part.recording_id),
         )
         counter.value = part.start_position
         self._part = part

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
+from aerolog.transport.memory.counters import MAX_LABEL_LENGTH
+
 if TYPE_CHECKING:
     from aerolog.archive.client.replay.persistent_options import PersistentSubscriptionOptions
     from aerolog.transport.client import Aeron, Counter
     from aerolog.transport.client.registration import RegistrationFuture
 
-STATE: Final = 114
-JOIN_DIFFERENCE: Final = 115
-LIVE_LEFT_COUNT: Final = 116
-LIVE_JOINED_COUNT: Final = 117
-_NAMES: Final = {
-    STATE: "Persistent Subscription State",
-    JOIN_DIFFERENCE: "Persistent Subscription Join Difference",
-    LIVE_LEFT_COUNT: "Persistent Subscription Live Left Count",
-    LIVE_JOINED_COUNT: "Persistent Subscription Live Joined Count",
-}
+STATE: Final = ArchiveCounterType.SUBSCRIPTION_STATE
+JOIN_DIFFERENCE: Final = ArchiveCounterType.SUBSCRIPTION_JOIN_DIFFERENCE
+LIVE_LEFT_COUNT: Final = ArchiveCounterType.SUBSCRIPTION_LIVE_LEFT
+LIVE_JOINED_COUNT: Final = ArchiveCounterType.SUBSCRIPTION_LIVE_JOINED
 _NO_DIFFERENCE: Final = -(1 << 63)
-_LONGEST_LABEL: Final = 380
 
 
 class JoinCounters:
@@ -32,21 +28,21 @@ class JoinCounters:
     """
 
     def __init__(self, aeron: Aeron | None, options: PersistentSubscriptionOptions) -> None:
-        self._values = {STATE: 0, JOIN_DIFFERENCE: _NO_DIFFERENCE}
+        self._values: dict[ArchiveCounterType, int] = {STATE: 0, JOIN_DIFFERENCE: _NO_DIFFERENCE}
         self._values |= {LIVE_LEFT_COUNT: 0, LIVE_JOINED_COUNT: 0}
-        self._adding: dict[int, RegistrationFuture[Counter]] = {}
-        self._counters: dict[int, Counter] = {}
+        self._adding: dict[ArchiveCounterType, RegistrationFuture[Counter]] = {}
+        self._counters: dict[ArchiveCounterType, Counter] = {}
         if aeron is None:
             return
         told = (
             f"{options.replay_stream_id} {options.replay_channel} "
             f"{options.live_stream_id} {options.live_channel}"
         )
-        for type_id, name in _NAMES.items():
-            label = f"{name}: {told}"[:_LONGEST_LABEL]
+        for type_id in self._values:
+            label = f"{type_id.label}: {told}"[:MAX_LABEL_LENGTH]
             self._adding[type_id] = aeron.add_counter_async(type_id, label)
 
-    def set(self, type_id: int, value: int) -> None:
+    def set(self, type_id: ArchiveCounterType, value: int) -> None:
         """Show a value."""
         self._values[type_id] = value
         if self._adding:
@@ -55,7 +51,7 @@ class JoinCounters:
         if counter is not None and not counter.closed:
             counter.value = value
 
-    def increment(self, type_id: int) -> None:
+    def increment(self, type_id: ArchiveCounterType) -> None:
         """Add one to a counter."""
         self.set(type_id, self._values[type_id] + 1)
 

@@ -21,7 +21,7 @@ from peer.artifact import toolchain
 from peer.cluster_node import free_ports, java_node, java_service, our_node
 from peer.process import ServerProcess
 
-from aerolog.cluster.counter_types import SESSION, Toggle
+from aerolog.cluster.counter_types import ClusterCounterType, Toggle
 from aerolog.cluster.files import (
     CLUSTER_MARK_NAME,
     ClusterMarkFile,
@@ -156,7 +156,9 @@ class Stage:
         wait_for(lambda: not self._has_sessions(), "end of the session")
 
     def _has_sessions(self) -> bool:
-        return any(info.type_id == SESSION for info in self.aeron.counters.infos())
+        return any(
+            info.type_id == ClusterCounterType.SESSION for info in self.aeron.counters.infos()
+        )
 
     def said(self) -> dict[str, Any]:
         """What was said on each stream, and in each recording."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from peer.artifact import program, run
 
-from aerolog.cluster import counter_types
+from aerolog.cluster.counter_types import ClusterCounterType
 
 if TYPE_CHECKING:
     from peer.artifact import Toolchain
@@ -21,11 +21,7 @@ def test_all_types_have_names(reference: Toolchain) -> None:
     javap = program("javap", "openjdk-17-jdk-headless")
     command = [javap, "-constants", "-cp", str(reference.jar), "io.aeron.AeronCounters"]
     theirs = {int(number): name for name, number in CONSTANT.findall(run(command, "javap", 60))}
-    ours = {
-        value: name
-        for name, value in vars(counter_types).items()
-        if isinstance(value, int) and 200 <= value < 300
-    }
+    ours = {each.value: each.name for each in ClusterCounterType if each in range(200, 300)}
     assert len(theirs) > 35
     assert ours.keys() == theirs.keys()
     for part in ("BACKUP", "STANDBY", "TRANSITION", "ERROR", "ELECTION", "TOGGLE"):

@@ -16,7 +16,7 @@ from peer.cluster_node import our_node
 from peer.process import ServerProcess
 
 from aerolog.cluster.client import AeronCluster
-from aerolog.cluster.counter_types import ELECTION_STATE, ElectionState
+from aerolog.cluster.counter_types import ClusterCounterType, ElectionState
 from aerolog.cluster.errors import SessionClosedError
 from aerolog.transport.client import Aeron, CountersReader
 
@@ -60,7 +60,7 @@ time.sleep(60)
 
 def has_elected(node: Node) -> bool:
     """Whether the module takes sessions."""
-    state = CountersReader(node.aeron_dir).find(type_id=ELECTION_STATE)
+    state = CountersReader(node.aeron_dir).find(type_id=ClusterCounterType.ELECTION_STATE)
     return state is not None and state.value == ElectionState.CLOSED
 
 

@@ -18,16 +18,7 @@ from shared_memory import memory_folder
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.service.session_table import Doorbell
 from aerolog.cluster.client import AeronCluster
-from aerolog.cluster.counter_types import (
-    COMMIT_POSITION,
-    CONTROL_TOGGLE,
-    ELECTION_STATE,
-    MODULE_STATE,
-    SNAPSHOT_COUNT,
-    ElectionState,
-    ModuleState,
-    Toggle,
-)
+from aerolog.cluster.counter_types import ClusterCounterType, ElectionState, ModuleState, Toggle
 from aerolog.cluster.files import ClusterMarkFile, EntryType, RecordingLog
 from aerolog.cluster.module.steady_agent import SteadyAgent
 from aerolog.cluster.protocol import SCHEMA, EventCode, SessionConnectRequest, SessionEvent
@@ -153,7 +144,7 @@ def test_a_log_whose_recording_was_stopped_is_recorded_again(
         talker.send(50)
         take_freed_counters(aeron)
         wait_for(lambda: len(terms(tmp_path)) == 2, "second term")
-        election = the_counter(aeron, ELECTION_STATE)
+        election = the_counter(aeron, ClusterCounterType.ELECTION_STATE)
         wait_for(lambda: election.value == ElectionState.CLOSED, "end of the election")
         take_freed_counters(aeron)
         while talker.hear():
@@ -187,7 +178,7 @@ def steady(tmp_path: Path) -> Iterator[tuple[SteadyAgent, CountersManager, int, 
         mapped = MappedFile.anonymous(4 * 640)
         counters = CountersManager(mapped, 0, 4 * 512, 4 * 512, 4 * 128, SystemClock(), 0)
         recorded = counters.allocate(100, "rec-pos", registration_id=7)
-        commit = counters.allocate(COMMIT_POSITION, "commit", registration_id=8)
+        commit = counters.allocate(ClusterCounterType.COMMIT_POSITION, "commit", registration_id=8)
         with aeron.add_exclusive_publication("aeron:ipc", 100) as log:
             agent.lead(0, log, counters, recorded, 7, commit)
             yield agent, counters, recorded, commit
@@ -302,7 +293,7 @@ def test_what_is_asked_as_the_log_ends_is_done_in_the_next_term(
         assert answers(cluster, b"hello") == [b"hello"]
         with monkeypatch.context() as held:
             held.setattr(type(agent), "_turn_flow", lambda _: 0)
-            number = the_counter(aeron, CONTROL_TOGGLE).counter_id
+            number = the_counter(aeron, ClusterCounterType.CONTROL_TOGGLE).counter_id
             assert aeron.conductor.counters.compare_and_set(number, Toggle.NEUTRAL, asked)
             wait_for(lambda: agent._flow is not None, "begin of what was asked")
             begun = agent._flow
@@ -310,7 +301,9 @@ def test_what_is_asked_as_the_log_ends_is_done_in_the_next_term(
             wait_for(lambda: agent._flow is not begun, "end of the log")
         wait_for(lambda: len(terms(tmp_path)) == 2, "second term")
         if asked is Toggle.SNAPSHOT:
-            wait_for(lambda: the_counter(aeron, SNAPSHOT_COUNT).value == 1, "snapshot")
+            wait_for(
+                lambda: the_counter(aeron, ClusterCounterType.SNAPSHOT_COUNT).value == 1, "snapshot"
+            )
             wait_for(
                 lambda: bool(cluster.poll_messages() or cluster.leadership_term_id == 1),
                 "word of the next term",
@@ -336,7 +329,7 @@ def test_operations_go_on_in_the_next_term(tmp_path: Path) -> None:
         assert answers(cluster, b"one") == [b"one"]
         assert "SUSPEND applied successfully" in tool(node, "suspend")
         stop_and_elect(archive, node, cluster)
-        assert the_counter(aeron, MODULE_STATE).value == ModuleState.SUSPENDED
+        assert the_counter(aeron, ClusterCounterType.MODULE_STATE).value == ModuleState.SUSPENDED
         assert "RESUME applied successfully" in tool(node, "resume")
         assert "SNAPSHOT applied successfully" in tool(node, "snapshot")
         assert answers(cluster, b"two") == [b"two"]

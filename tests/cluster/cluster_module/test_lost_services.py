@@ -14,7 +14,7 @@ from cluster_echo import EchoService
 from cluster_talk import answers, talk, wait_for
 from peer.cluster_node import java_node, java_service, our_node
 
-from aerolog.cluster.counter_types import MODULE_STATE, ModuleState
+from aerolog.cluster.counter_types import ClusterCounterType, ModuleState
 from aerolog.cluster.errors import SERVICE_LOST
 from aerolog.cluster.files import ClusterMarkFile
 from aerolog.cluster.service import ServiceContainer
@@ -135,7 +135,7 @@ def test_a_service_that_goes_while_the_cluster_ends_does_not_hold_it_up(
             assert answers(cluster, b"one") == [b"one"]
         with Aeron(node.aeron_dir) as aeron:
             os.kill(container.pid, signal.SIGSTOP)
-            state = aeron.counters.find(type_id=MODULE_STATE)
+            state = aeron.counters.find(type_id=ClusterCounterType.MODULE_STATE)
             assert state is not None
             assert state.value == ModuleState.ACTIVE
         folder = str(node.folder / "cluster")

@@ -10,7 +10,7 @@ from cluster_talk import ECHO_NODES, answers, options, our_echo_node, the_counte
 
 from aerolog.archive.client import AeronArchive
 from aerolog.cluster.client import AeronCluster
-from aerolog.cluster.counter_types import INVALID_REQUESTS, LEADERSHIP_TERM
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.cluster.files import ClusterMarkFile, RecordingLog
 from aerolog.cluster.protocol import (
     AdminRequest,
@@ -99,7 +99,7 @@ def test_a_session_takes_messages_from_its_own_client_only(
 ) -> None:
     endpoint = node.endpoints.partition("=")[2]
     channel = way if way == "aeron:ipc" else f"{way}?endpoint={endpoint}"
-    refused = the_counter(aeron, INVALID_REQUESTS)
+    refused = the_counter(aeron, ClusterCounterType.INVALID_REQUESTS)
     with (
         AeronCluster(aeron, **options(node)) as cluster,
         AeronCluster(aeron, **options(node)) as other,
@@ -145,7 +145,7 @@ def test_in_a_new_term_a_session_takes_the_first_publication_that_speaks_in_it(
     ):
         for publication in (own, stranger):
             publication.wait_connected(10)  # so the node leads
-        term = the_counter(aeron, LEADERSHIP_TERM).value
+        term = the_counter(aeron, ClusterCounterType.LEADERSHIP_TERM).value
         ids = {"leadership_term_id": term, "cluster_session_id": session_id}
         header = SessionMessageHeader(**ids).encode()
         heard: list[bytes] = []
@@ -159,7 +159,7 @@ def test_in_a_new_term_a_session_takes_the_first_publication_that_speaks_in_it(
         own.send(header + b"first")
         wait_for(lambda: hears(b"first"), "answer to the client")
         stranger.send(header + b"forged")
-        refused = the_counter(aeron, INVALID_REQUESTS)
+        refused = the_counter(aeron, ClusterCounterType.INVALID_REQUESTS)
         wait_for(lambda: refused.value == 1, "count of what was forged")
         own.send(header + b"second")
         wait_for(lambda: hears(b"second"), "answer to the client")
@@ -172,7 +172,7 @@ class Impostor:
     def __init__(self, node: Node, aeron: Aeron, cluster: AeronCluster) -> None:
         self._aeron = aeron
         self._channel = f"aeron:udp?endpoint={node.endpoints.partition('=')[2]}"
-        self._term = the_counter(aeron, LEADERSHIP_TERM)
+        self._term = the_counter(aeron, ClusterCounterType.LEADERSHIP_TERM)
         self._session_id = cluster.cluster_session_id
 
     def publication(self, channel: str = "") -> ExclusivePublication:
@@ -202,7 +202,7 @@ def test_a_new_term_gives_no_session_to_a_publication_that_is_known_as_another_s
         assert answers(other, b"before") == [b"before"]
         impostor = Impostor(node, aeron, victim)
         old = impostor.publication()
-        refused = the_counter(aeron, INVALID_REQUESTS)
+        refused = the_counter(aeron, ClusterCounterType.INVALID_REQUESTS)
         with RecordingLog(node.folder / "cluster", writable=False) as log:
             assert log.last_term is not None
             assert archive.stop_recording_by_identity(log.last_term.recording_id)
@@ -244,4 +244,4 @@ def test_clients_that_share_a_log_go_on_in_a_new_term(tmp_path: Path, reference:
                 )
             for each in (one, two):
                 assert answers(each, b"after") == [b"after"]
-        assert the_counter(aeron, INVALID_REQUESTS).value == 0
+        assert the_counter(aeron, ClusterCounterType.INVALID_REQUESTS).value == 0

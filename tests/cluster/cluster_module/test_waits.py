@@ -18,7 +18,7 @@ from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.cluster.client import AeronCluster
-from aerolog.cluster.counter_types import CONTROL_TOGGLE, Toggle
+from aerolog.cluster.counter_types import ClusterCounterType, Toggle
 from aerolog.cluster.files import ClusterMarkFile, RecordingLog, service_mark_name
 from aerolog.cluster.module import node_snapshot
 from aerolog.cluster.module.election import Election
@@ -127,7 +127,7 @@ def ask(asked: Toggle, module: ConsensusModule, aeron_dir: str) -> None:
     with Aeron(aeron_dir) as aeron, AeronCluster(aeron, **IPC) as cluster:
         assert answers(cluster, b"hello") == [b"hello"]
         if asked is not Toggle.INACTIVE:
-            number = the_counter(aeron, CONTROL_TOGGLE).counter_id
+            number = the_counter(aeron, ClusterCounterType.CONTROL_TOGGLE).counter_id
             assert aeron.conductor.counters.compare_and_set(number, Toggle.NEUTRAL, asked)
             wait_until(lambda: module.failure is not None, "end of the module")
             return

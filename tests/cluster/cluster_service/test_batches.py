@@ -15,7 +15,7 @@ from peer.cluster_node import our_node
 from peer.process import ServerProcess
 
 from aerolog.cluster.client import AeronCluster
-from aerolog.cluster.counter_types import SERVICE_EGRESS_WAIT, SERVICE_MISSED
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.cluster.service import ClusteredService, MessageBatch, NativeService
 from aerolog.transport.client import Aeron
 from aerolog.transport.time_units import NS_PER_S
@@ -188,7 +188,7 @@ def test_a_client_that_never_reads_makes_the_others_wait_once(
             taken += deaf.offer(b"d" * 1000) > 0
         wait_for(lambda: service.count > 40, "full egress")
         assert answers(other, b"o" * 100) == [b"o" * 100]
-        waited = the_counter(aeron, SERVICE_EGRESS_WAIT)
-        missed = the_counter(aeron, SERVICE_MISSED)
+        waited = the_counter(aeron, ClusterCounterType.SERVICE_EGRESS_WAIT)
+        missed = the_counter(aeron, ClusterCounterType.SERVICE_MISSED)
         wait_for(lambda: missed.value > 0, "a message that was missed")
         assert 0 < waited.value < NS_PER_S

@@ -13,7 +13,7 @@ from cluster_conversation import LINGER, TO_MODULE, Tape, spoken
 from cluster_talk import answers, talk, the_counter, toggle, wait_for
 from peer.cluster_node import java_service, our_node
 
-from aerolog.cluster.counter_types import SERVICE_ERRORS, Toggle
+from aerolog.cluster.counter_types import ClusterCounterType, Toggle
 from aerolog.cluster.files import CLUSTER_MARK_NAME, ClusterMarkFile, service_mark_name
 from aerolog.cluster.service import ClusteredService, ClusterError
 from aerolog.transport.client import Aeron
@@ -116,7 +116,7 @@ def life(whose: str, folder: Path) -> dict[str, Any]:
             toggle(aeron, Toggle.SNAPSHOT)
             toggle(aeron, Toggle.SNAPSHOT)
         wait_for(lambda: "session close" in errors(node, SERVICE_MARK), "error at the end")
-        counted = the_counter(aeron, SERVICE_ERRORS).value
+        counted = the_counter(aeron, ClusterCounterType.SERVICE_ERRORS).value
         tape.look()
         toggle(aeron, Toggle.SHUTDOWN)
         for name in (CLUSTER_MARK_NAME, SERVICE_MARK):

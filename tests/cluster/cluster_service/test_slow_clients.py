@@ -18,7 +18,7 @@ from cluster_echo import BatchEchoService, EchoService, NativeEchoService
 from cluster_talk import answers, options, the_counter, wait_for
 
 from aerolog.cluster.client import AeronCluster
-from aerolog.cluster.counter_types import SERVICE_EGRESS_WAIT, SERVICE_MISSED
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.transport.client import Aeron
 from aerolog.transport.time_units import NS_PER_S
 
@@ -66,8 +66,8 @@ class Scene:
         self.node = node
         self.aeron = aeron
         self.cluster = cluster
-        self.missed = the_counter(aeron, SERVICE_MISSED)
-        self.waited = the_counter(aeron, SERVICE_EGRESS_WAIT)
+        self.missed = the_counter(aeron, ClusterCounterType.SERVICE_MISSED)
+        self.waited = the_counter(aeron, ClusterCounterType.SERVICE_EGRESS_WAIT)
 
     def check_echo(self) -> None:
         assert answers(self.cluster, b"own") == [b"own"]

@@ -22,7 +22,7 @@ from shared_memory import memory_folder
 
 from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.cluster.client import AeronCluster
-from aerolog.cluster.counter_types import MODULE_ERRORS, SESSION
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import ClusterMarkFile
 from aerolog.cluster.module import ConsensusModule
@@ -166,7 +166,7 @@ def check_served(node: Node, session: AeronCluster) -> None:
     unexpected = [text for text in node.errors() if text.startswith("builtins.")]
     assert unexpected == []
     assert len(node.errors()) < 20  # however many were sent
-    assert len(node.counted(SESSION)) <= MAX_SESSIONS
+    assert len(node.counted(ClusterCounterType.SESSION)) <= MAX_SESSIONS
 
 
 def wait_read(node: Node, publication: ExclusivePublication) -> None:
@@ -222,11 +222,14 @@ def test_every_message(
 def test_broken_messages_are_counted_and_reported(
     node: Node, session: AeronCluster, stranger: ExclusivePublication
 ) -> None:
-    (before,) = node.counted(MODULE_ERRORS)
+    (before,) = node.counted(ClusterCounterType.MODULE_ERRORS)
     for data in (b"", b"\0", b"\xff" * 8, b"\x10\0\x03\0\x6f\0\x10\0", b"\x10\0\x4d\0\x65\0\x10\0"):
         stranger.send(data)
     wait_read(node, stranger)
-    wait_for(lambda: node.counted(MODULE_ERRORS) == [before + 5], "count of five errors")
+    wait_for(
+        lambda: node.counted(ClusterCounterType.MODULE_ERRORS) == [before + 5],
+        "count of five errors",
+    )
     assert any("AeronException" in text for text in node.errors())
     check_served(node, session)
 
@@ -258,7 +261,7 @@ def test_a_flood_of_connects_and_silence(node: Node, session: AeronCluster) -> N
                 check_served(node, session)
         wait_read(node, publication)
     check_served(node, session)
-    assert len(node.counted(SESSION)) == 1
+    assert len(node.counted(ClusterCounterType.SESSION)) == 1
     # One entry for all clients that were refused for one reason, in the reference's words.
     for text in ("concurrent session limit", "invalid client version 1.0.0, cluster is 0.3.0"):
         (entry,) = [each for each in node.errors() if text in each]

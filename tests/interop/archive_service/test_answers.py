@@ -17,7 +17,7 @@ from waits import wait_until
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.protocol import RecordingSignal
-from aerolog.archive.service.counters import RECORDING_POSITION, REPLAY_SESSIONS
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import ArchiveError
 from aerolog.transport.uri import ChannelUri
@@ -69,7 +69,7 @@ class Bench:
         return [
             counter.label
             for counter in self.aeron.counters.infos()
-            if counter.type_id == RECORDING_POSITION
+            if counter.type_id == ArchiveCounterType.RECORDING_POSITION
             and int.from_bytes(counter.key[:8], "little") == recording_id
         ]
 
@@ -283,11 +283,13 @@ def test_a_started_replay_counts(bench: Bench, way: str) -> None:
             bench.archive.start_replay(
                 recording_id, "aeron:ipc", stream_id, limit_counter_id=limit_counter_id
             )
-            assert bench.count(REPLAY_SESSIONS) == expected
+            assert bench.count(ArchiveCounterType.REPLAY_SESSIONS) == expected
             with pytest.raises(ArchiveError, match="active re"):
                 bench.other.truncate_recording(recording_id, 0)
         bench.archive.stop_all_replays(recording_id)
-        wait_until(lambda: bench.count(REPLAY_SESSIONS) == 0, "the end of all replays")
+        wait_until(
+            lambda: bench.count(ArchiveCounterType.REPLAY_SESSIONS) == 0, "the end of all replays"
+        )
         bench.archive.stop_recording_of(publication)
 
 
@@ -304,7 +306,7 @@ def test_a_stopped_replay_is_gone(bench: Bench, by: str) -> None:
                     bench.archive.stop_replay(replay_id)
                 else:
                     bench.archive.stop_all_replays(recording_id if by == "recording" else None)
-                assert bench.count(REPLAY_SESSIONS) == 0
+                assert bench.count(ArchiveCounterType.REPLAY_SESSIONS) == 0
                 assert bench.other.recording_readers() == []
                 assert image.is_revoked
         bench.archive.stop_recording_of(publication)

@@ -9,8 +9,8 @@ import pytest
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.format.catalog_file import CatalogReader
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.service import Archive
-from aerolog.archive.service.counters import RECORDING_POSITION
 from aerolog.transport.errors import ActiveArchiveError, ConfigurationError, RegistrationError
 
 CHANNEL = "aeron:ipc?term-length=64k"
@@ -77,7 +77,11 @@ def test_a_stop_is_answered_when_its_effect_is_visible(rig) -> None:
         publication.close()
         rig.ask(ap.StopRecordingRequest, stream_id=stream_id, channel=CHANNEL)
         assert rig.archive._context.catalog.descriptor(recording_id).stop_position == end
-        assert [c for c in rig.aeron.counters.infos() if c.type_id == RECORDING_POSITION] == []
+        assert [
+            c
+            for c in rig.aeron.counters.infos()
+            if c.type_id == ArchiveCounterType.RECORDING_POSITION
+        ] == []
         assert rig.archive._conductor.recordings.by_key == {}
 
 

@@ -10,7 +10,7 @@ from live_archive import CHANNEL, STREAM_ID, archiving, until
 from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.service.counters import BAD_SEGMENTS
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.verification import Health
 from aerolog.tools.main import main
 from aerolog.transport.client import Aeron
@@ -61,7 +61,9 @@ def test_a_running_archive_notices_damage_and_repairs_by_request(tmp_path: Path,
             file.write(b"\0")
         until(lambda: Health.open(folder, recording_id).state == "changed")
         counters = {c.type_id: c for c in aeron.counters.infos()}
-        until(lambda: aeron.counters[counters[BAD_SEGMENTS].counter_id].value == 1)
+        until(
+            lambda: aeron.counters[counters[ArchiveCounterType.BAD_SEGMENTS].counter_id].value == 1
+        )
         assert main(["verify", "--note", "--archive-dir", str(folder)]) == 1
         assert "keeps such notes itself" in capfd.readouterr().err
         with (folder / f"{recording_id}-131072.rec").open("r+b") as file:

@@ -11,7 +11,7 @@ import pytest
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.format.archive_folder import ArchiveFolder
-from aerolog.archive.service.counters import BAD_SEGMENTS, VERIFIED_BYTES, VERIFIED_SEGMENTS
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.verification import Health
 from aerolog.archive.verification.layout import HEADER_LENGTH, RECORD_LENGTH, health_path
 
@@ -72,7 +72,7 @@ def test_nothing_is_verified_unless_it_is_wanted(make_rig) -> None:
     rig.pass_time(200)
     assert health(rig).state == "unchecked"
     assert not rig.disk.exists(health_path(FOLDER, 0))
-    assert VERIFIED_BYTES not in {c.type_id for c in rig.aeron.counters.infos()}
+    assert ArchiveCounterType.VERIFIED_BYTES not in {c.type_id for c in rig.aeron.counters.infos()}
 
 
 def test_closed_segments_are_verified_and_counted(verifying) -> None:
@@ -81,21 +81,21 @@ def test_closed_segments_are_verified_and_counted(verifying) -> None:
     found = wait_for(rig, "sound")
     assert [segment.base for segment in found.segments] == [0, 65536, 131072]
     assert all(len(segment.xxh3 or "") == 16 for segment in found.segments)
-    assert rig.counter(VERIFIED_SEGMENTS) >= 3
-    assert rig.counter(VERIFIED_BYTES) >= 2 * 65536 + 10 * FRAME
-    assert rig.counter(BAD_SEGMENTS) == 0
+    assert rig.counter(ArchiveCounterType.VERIFIED_SEGMENTS) >= 3
+    assert rig.counter(ArchiveCounterType.VERIFIED_BYTES) >= 2 * 65536 + 10 * FRAME
+    assert rig.counter(ArchiveCounterType.BAD_SEGMENTS) == 0
     assert rig.errors() == []
 
 
 def test_the_segment_that_is_written_is_left_alone_until_it_is_full(verifying) -> None:
     rig = verifying()
     publication = record(rig, PER_SEGMENT + 5, stopped=False)
-    rig.wait(lambda: rig.counter(VERIFIED_SEGMENTS) == 1, "the closed segment")
+    rig.wait(lambda: rig.counter(ArchiveCounterType.VERIFIED_SEGMENTS) == 1, "the closed segment")
     rig.pass_time(100)
-    assert rig.counter(VERIFIED_SEGMENTS) == 1
+    assert rig.counter(ArchiveCounterType.VERIFIED_SEGMENTS) == 1
     for _ in range(PER_SEGMENT):
         rig.wait(lambda: publication.offer(bytes(1000)) > 0, "room")
-    rig.wait(lambda: rig.counter(VERIFIED_SEGMENTS) == 2, "the next one")
+    rig.wait(lambda: rig.counter(ArchiveCounterType.VERIFIED_SEGMENTS) == 2, "the next one")
     assert rig.errors() == []
 
 
@@ -107,10 +107,12 @@ def test_damage_is_told_once_with_recording_and_position(verifying) -> None:
     found = wait_for(rig, "damaged")
     (bad,) = found.bad_segments
     assert (bad.base, bad.kind, bad.position) == (65536, "header", 65536 + 3 * FRAME)
-    rig.wait(lambda: rig.counter(BAD_SEGMENTS) == 1, "the counter")
+    rig.wait(lambda: rig.counter(ArchiveCounterType.BAD_SEGMENTS) == 1, "the counter")
     damage(rig, 3 * FRAME + 8, "<i", 77, base=65536)  # read again, the same is found
-    before = rig.counter(VERIFIED_SEGMENTS)
-    rig.wait(lambda: rig.counter(VERIFIED_SEGMENTS) > before, "another verification")
+    before = rig.counter(ArchiveCounterType.VERIFIED_SEGMENTS)
+    rig.wait(
+        lambda: rig.counter(ArchiveCounterType.VERIFIED_SEGMENTS) > before, "another verification"
+    )
     (text,) = rig.errors()
     assert f"recording 0 at position {65536 + 3 * FRAME}: wrong term offset 77" in text
     assert "aerolog verify 0 --repair-plan" in text
@@ -124,7 +126,7 @@ def test_what_was_damaged_and_is_sound_again_counts_so(verifying) -> None:
     wait_for(rig, "damaged")
     damage(rig, 6, "<H", 1)
     wait_for(rig, "sound")
-    rig.wait(lambda: rig.counter(BAD_SEGMENTS) == 0, "the counter")
+    rig.wait(lambda: rig.counter(ArchiveCounterType.BAD_SEGMENTS) == 0, "the counter")
 
 
 def test_a_deleted_segment_is_noticed(verifying) -> None:
@@ -158,7 +160,7 @@ def test_a_segment_that_cannot_be_read_is_no_bad_one_and_is_tried_again(
     (text,) = rig.errors()
     assert ": WARN - recording 0 " in text
     assert "the segment cannot be read: Input/output error" in text
-    assert rig.counter(BAD_SEGMENTS) == 0
+    assert rig.counter(ArchiveCounterType.BAD_SEGMENTS) == 0
     wait_for(rig, "sound")
 
 
@@ -184,10 +186,12 @@ def test_a_file_in_the_place_of_another_is_sound_when_it_holds_the_same(verifyin
     rig = verifying()
     record(rig)
     wait_for(rig, "sound")
-    before, number = rig.counter(VERIFIED_SEGMENTS), rig.disk.stamp(path()).inode
+    before, number = rig.counter(ArchiveCounterType.VERIFIED_SEGMENTS), rig.disk.stamp(path()).inode
     rig.disk.write_bytes(path(), rig.disk.read_bytes(path()))
     assert rig.disk.stamp(path()).inode != number
-    rig.wait(lambda: rig.counter(VERIFIED_SEGMENTS) > before, "another verification")
+    rig.wait(
+        lambda: rig.counter(ArchiveCounterType.VERIFIED_SEGMENTS) > before, "another verification"
+    )
     assert health(rig).state == "sound"
     assert rig.errors() == []
 
@@ -205,12 +209,14 @@ def test_a_file_of_another_size_is_noticed(verifying) -> None:
 def test_purged_and_truncated_segments_are_no_damage(verifying) -> None:
     rig = verifying(verify_rate="4m", verify_interval="1ms")
     record(rig, 6 * PER_SEGMENT)
-    rig.wait(lambda: rig.counter(VERIFIED_SEGMENTS) > 2, "some segments")
+    rig.wait(lambda: rig.counter(ArchiveCounterType.VERIFIED_SEGMENTS) > 2, "some segments")
     rig.ask(ap.PurgeSegmentsRequest, recording_id=0, new_start_position=2 * 65536)
     rig.wait(lambda: "DELETE" in {name for name, *_ in rig.signals()}, "the files to go")
     rig.ask(ap.TruncateRecordingRequest, recording_id=0, position=4 * 65536 + 5 * FRAME)
-    before = rig.counter(VERIFIED_SEGMENTS)
-    rig.wait(lambda: rig.counter(VERIFIED_SEGMENTS) > before + 6, "a round behind it")
+    before = rig.counter(ArchiveCounterType.VERIFIED_SEGMENTS)
+    rig.wait(
+        lambda: rig.counter(ArchiveCounterType.VERIFIED_SEGMENTS) > before + 6, "a round behind it"
+    )
     found = health(rig)
     assert [(s.base, s.state) for s in found.segments] == [
         (base, "sound") for base in (131072, 196608, 262144)
@@ -218,7 +224,7 @@ def test_purged_and_truncated_segments_are_no_damage(verifying) -> None:
     rig.ask(ap.PurgeRecordingRequest, recording_id=0)
     rig.wait(lambda: not rig.disk.exists(health_path(FOLDER, 0)), "the health file to go")
     assert rig.errors() == []
-    assert rig.counter(BAD_SEGMENTS) == 0
+    assert rig.counter(ArchiveCounterType.BAD_SEGMENTS) == 0
 
 
 def test_what_is_recorded_behind_a_truncation_is_no_change(verifying) -> None:
@@ -290,16 +296,16 @@ def test_known_damage_is_told_again_by_the_next_archive(verifying) -> None:
     wait_for(rig, "damaged")
     rig.both.close()
     again = verifying(disk=rig.disk)
-    again.wait(lambda: again.counter(BAD_SEGMENTS) == 1, "the counter")
+    again.wait(lambda: again.counter(ArchiveCounterType.BAD_SEGMENTS) == 1, "the counter")
     assert any(f"at position {4 * FRAME}" in error for error in again.errors())
 
 
 def test_the_rate_bounds_what_is_read(verifying) -> None:
     rig = verifying(verify_rate="1m", verify_interval="1ms")
     record(rig)
-    begin, piece = rig.counter(VERIFIED_BYTES), 128 * 1024
+    begin, piece = rig.counter(ArchiveCounterType.VERIFIED_BYTES), 128 * 1024
     rig.pass_time(1000)
-    read = rig.counter(VERIFIED_BYTES) - begin
+    read = rig.counter(ArchiveCounterType.VERIFIED_BYTES) - begin
     assert read <= 1024 * 1024 + 2 * piece
     assert read > 0
 
@@ -309,6 +315,6 @@ def test_a_full_disk_stops_no_verification(verifying) -> None:
     record(rig)
     rig.disk.fill_up()
     damage(rig, 6, "<H", 5)
-    rig.wait(lambda: rig.counter(BAD_SEGMENTS) == 1, "the damage")
+    rig.wait(lambda: rig.counter(ArchiveCounterType.BAD_SEGMENTS) == 1, "the damage")
     rig.disk.fill_up(1 << 20)
     wait_for(rig, "damaged")

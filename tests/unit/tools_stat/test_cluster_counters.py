@@ -6,7 +6,17 @@ import struct
 
 import pytest
 
-from aerolog.cluster import counter_types
+from aerolog.cluster.counter_types import (
+    OF_CLUSTERS,
+    OF_SERVICES,
+    BackupState,
+    ClusterCounterType,
+    ElectionState,
+    ModuleState,
+    NodeToggle,
+    Role,
+    Toggle,
+)
 from aerolog.tools.views import cluster_counters as seen
 
 KEY = struct.pack("<ii", 9, 3)
@@ -15,12 +25,12 @@ KEY = struct.pack("<ii", 9, 3)
 @pytest.mark.parametrize(
     ("type_id", "states"),
     [
-        (counter_types.MODULE_STATE, counter_types.ModuleState),
-        (counter_types.NODE_ROLE, counter_types.Role),
-        (counter_types.CONTROL_TOGGLE, counter_types.Toggle),
-        (counter_types.ELECTION_STATE, counter_types.ElectionState),
-        (counter_types.BACKUP_STATE, counter_types.BackupState),
-        (counter_types.NODE_TOGGLE, counter_types.NodeToggle),
+        (ClusterCounterType.MODULE_STATE, ModuleState),
+        (ClusterCounterType.NODE_ROLE, Role),
+        (ClusterCounterType.CONTROL_TOGGLE, Toggle),
+        (ClusterCounterType.ELECTION_STATE, ElectionState),
+        (ClusterCounterType.BACKUP_STATE, BackupState),
+        (ClusterCounterType.NODE_TOGGLE, NodeToggle),
     ],
 )
 def test_each_value_has_its_name(type_id, states):
@@ -31,35 +41,35 @@ def test_each_value_has_its_name(type_id, states):
 
 
 def test_counters_without_states_have_no_names():
-    assert seen.value_name(counter_types.COMMIT_POSITION, 1) == ""
+    assert seen.value_name(ClusterCounterType.COMMIT_POSITION, 1) == ""
     assert seen.value_name(1, 1) == ""
 
 
 def test_keys_say_whose_a_counter_is():
-    for type_id in counter_types.OF_CLUSTERS:
+    for type_id in OF_CLUSTERS:
         assert seen.cluster_id_of(type_id, KEY) == 9
-        is_service = type_id in counter_types.OF_SERVICES
+        is_service = type_id in OF_SERVICES
         assert seen.service_id_of(type_id, KEY) == (3 if is_service else None)
         assert seen.component_of(type_id, KEY) == (
             "service 3" if is_service else "consensus module"
         )
     recovery = struct.pack("<qqqii", -1, 0, 0, 9, 2)
-    assert seen.cluster_id_of(counter_types.RECOVERY_STATE, recovery) == 9
+    assert seen.cluster_id_of(ClusterCounterType.RECOVERY_STATE, recovery) == 9
     assert seen.cluster_id_of(1, KEY) is None
 
 
 @pytest.mark.parametrize(
     ("type_id", "component", "cluster"),
     [
-        (counter_types.BACKUP_STATE, "backup", 9),
-        (counter_types.BACKUP_LOG_POSITION, "backup", 9),
-        (counter_types.BACKUP_ERRORS, "backup", 9),
-        (counter_types.BACKUP_SNAPSHOTS_RETRIEVED, "backup", 9),
-        (counter_types.STANDBY_STATE, "standby", None),
-        (counter_types.STANDBY_SOURCE_MEMBER, "standby", 9),
-        (counter_types.TRANSITION_ERRORS, "transition module", None),
-        (counter_types.TRANSITION_MAX_CYCLE, "transition module", 9),
-        (counter_types.STANDBY_SNAPSHOTS, "consensus module", 9),
+        (ClusterCounterType.BACKUP_STATE, "backup", 9),
+        (ClusterCounterType.BACKUP_LOG_POSITION, "backup", 9),
+        (ClusterCounterType.BACKUP_ERRORS, "backup", 9),
+        (ClusterCounterType.BACKUP_SNAPSHOTS_RETRIEVED, "backup", 9),
+        (ClusterCounterType.STANDBY_STATE, "standby", None),
+        (ClusterCounterType.STANDBY_SOURCE_MEMBER, "standby", 9),
+        (ClusterCounterType.TRANSITION_ERRORS, "transition module", None),
+        (ClusterCounterType.TRANSITION_MAX_CYCLE, "transition module", 9),
+        (ClusterCounterType.STANDBY_SNAPSHOTS, "consensus module", 9),
     ],
 )
 def test_backups_and_standbys_are_told_apart(type_id, component, cluster):

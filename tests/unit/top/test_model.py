@@ -6,9 +6,10 @@ import pytest
 from top_driver import START_MS, IpcStream, MadeUpDriver, NetworkStream
 
 from aerolog.tools.top.measurement import DriverState, RecordingFigures, ReplayFigures
-from aerolog.tools.top.top_model import BYTES_SENT, Model
+from aerolog.tools.top.top_model import Model
 from aerolog.tools.views.driver_view import LossEntry
 from aerolog.tools.views.stream_limits import LimitKind
+from aerolog.transport.counters.system_counters import SystemCounter
 
 
 def test_a_rate_is_what_moved_by_the_time_that_passed() -> None:
@@ -19,12 +20,12 @@ def test_a_rate_is_what_moved_by_the_time_that_passed() -> None:
     (track,) = model.streams.values()
     assert (track.rate, track.position, len(track.curve)) == (None, 4_096, 0)
     stream.publish(1_000)
-    driver.grow(BYTES_SENT, 500)
+    driver.grow(SystemCounter.BYTES_SENT, 500)
     driver.pass_time(0.5)
     model.update(driver.look())
     assert track.rate == 2_000
     assert model.total.rate == 2_000
-    assert model.system[BYTES_SENT].rate == 1_000
+    assert model.system[SystemCounter.BYTES_SENT].rate == 1_000
     driver.pass_time(2)
     model.update(driver.look())
     assert track.curve.last(5) == [2_000, 0]
@@ -110,7 +111,7 @@ def test_a_driver_that_goes_is_told_and_its_last_picture_stands(
 def test_another_driver_begins_a_history_of_its_own(gone_between: bool) -> None:
     driver, model = MadeUpDriver(), Model()
     IpcStream(driver, 1001, 11, 100)
-    driver.grow(BYTES_SENT, 1_000_000)
+    driver.grow(SystemCounter.BYTES_SENT, 1_000_000)
     model.update(driver.look())
     if gone_between:
         driver.state = DriverState.ABSENT
@@ -123,7 +124,10 @@ def test_another_driver_begins_a_history_of_its_own(gone_between: bool) -> None:
     assert model.notice == "another driver, pid 815: history begins anew"
     (track,) = model.streams.values()
     assert (track.position, track.rate) == (64, None)
-    assert (model.system[BYTES_SENT].total, model.system[BYTES_SENT].rate) == (0, None)
+    assert (
+        model.system[SystemCounter.BYTES_SENT].total,
+        model.system[SystemCounter.BYTES_SENT].rate,
+    ) == (0, None)
 
 
 def test_the_time_without_a_driver_makes_no_rate() -> None:

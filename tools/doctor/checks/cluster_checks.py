@@ -6,7 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from aerolog.cluster import counter_types
+from aerolog.cluster.counter_types import ClusterCounterType, ElectionState
 from aerolog.cluster.errors import SERVICE_LOST
 from aerolog.cluster.files.layout import MARK_VERSION
 from aerolog.tools.doctor.checks.process_checks import LifeKinds, is_same_folder, life_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aerolog.tools.doctor.system_snapshot import Case, ComponentMark
 
 _FAILED_START: Final = -1
-_ENDED: Final = counter_types.ElectionState.CLOSED
+_ENDED: Final = ElectionState.CLOSED
 
 _kind: Final = partial(FindingKind, Area.CLUSTER)
 
@@ -250,7 +250,7 @@ def modules_work(case: Case) -> Iterator[Finding]:
     driver = case.driver
     if driver is None or not driver.is_alive(case.now.now_ms):
         return
-    for counter in driver.of_type(counter_types.MODULE_STATE):
+    for counter in driver.of_type(ClusterCounterType.MODULE_STATE):
         state = cluster_counters.value_name(counter.type_id, counter.value)
         where = f"cluster {cluster_id(counter)}"
         if state == "SUSPENDED":
@@ -260,9 +260,9 @@ def modules_work(case: Case) -> Iterator[Finding]:
     before = case.driver_before
     earlier = {
         (one.id, one.registration_id): one.value
-        for one in (before.of_type(counter_types.ELECTION_STATE) if before else ())
+        for one in (before.of_type(ClusterCounterType.ELECTION_STATE) if before else ())
     }
-    for counter in driver.of_type(counter_types.ELECTION_STATE):
+    for counter in driver.of_type(ClusterCounterType.ELECTION_STATE):
         was = earlier.get((counter.id, counter.registration_id), _ENDED)
         if was == counter.value != _ENDED:
             state = cluster_counters.value_name(counter.type_id, counter.value)
@@ -277,9 +277,9 @@ def _services_join(case: Case) -> Iterator[Finding]:
     assert driver is not None
     there = {
         (cluster_id(one), cluster_counters.service_id_of(one.type_id, one.key))
-        for one in driver.of_type(counter_types.SERVICE_ERRORS)
+        for one in driver.of_type(ClusterCounterType.SERVICE_ERRORS)
     }
-    for counter in driver.of_type(counter_types.RECOVERY_STATE):
+    for counter in driver.of_type(ClusterCounterType.RECOVERY_STATE):
         count = cluster_counters.services_awaited(counter)
         whose = cluster_id(counter)
         missing = [f"service {one}" for one in range(count) if (whose, one) not in there]
@@ -295,11 +295,11 @@ def counts_stand(case: Case) -> Iterator[Finding]:
     if driver is None:
         return
     for kind, type_id in (
-        (ERRORS, counter_types.MODULE_ERRORS),
-        (ERRORS, counter_types.SERVICE_ERRORS),
-        (TIMED_OUT, counter_types.TIMED_OUT_CLIENTS),
-        (MISSED, counter_types.SERVICE_MISSED),
-        (STRANGERS, counter_types.INVALID_REQUESTS),
+        (ERRORS, ClusterCounterType.MODULE_ERRORS),
+        (ERRORS, ClusterCounterType.SERVICE_ERRORS),
+        (TIMED_OUT, ClusterCounterType.TIMED_OUT_CLIENTS),
+        (MISSED, ClusterCounterType.SERVICE_MISSED),
+        (STRANGERS, ClusterCounterType.INVALID_REQUESTS),
     ):
         for counter in driver.of_type(type_id):
             if counter.value > 0:

@@ -6,9 +6,11 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from aerolog.cluster import counter_types
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.tools.views import cluster_counters
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.time_units import NS_PER_MS, NS_PER_S, NS_PER_US
 
 if TYPE_CHECKING:
@@ -20,27 +22,38 @@ if TYPE_CHECKING:
 
 #: Name -> system counters of the greatest cycle time and of how often the threshold was passed.
 _THREADS: Final = (
-    ("conductor", 26, 27),
-    ("sender", 28, 29),
-    ("receiver", 30, 31),
+    (
+        "conductor",
+        SystemCounter.CONDUCTOR_MAX_CYCLE_TIME,
+        SystemCounter.CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED,
+    ),
+    (
+        "sender",
+        SystemCounter.SENDER_MAX_CYCLE_TIME,
+        SystemCounter.SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+    ),
+    (
+        "receiver",
+        SystemCounter.RECEIVER_MAX_CYCLE_TIME,
+        SystemCounter.RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+    ),
 )
-_RESOLVER_MAX, _RESOLVER_COUNT = 32, 33
+_RESOLVER_MAX: Final = SystemCounter.NAME_RESOLVER_MAX_TIME
+_RESOLVER_COUNT: Final = SystemCounter.NAME_RESOLVER_TIME_THRESHOLD_EXCEEDED
 _QUEUES: Final = (
-    ("receiver", 2),
-    ("sender", 3),
-    ("conductor", 4),
-    ("async executor", 45),
+    ("receiver", SystemCounter.RECEIVER_PROXY_FAILS),
+    ("sender", SystemCounter.SENDER_PROXY_FAILS),
+    ("conductor", SystemCounter.CONDUCTOR_PROXY_FAILS),
+    ("async executor", SystemCounter.ASYNC_EXECUTOR_PROXY_FAILS),
 )
-_ARCHIVE_MAX_CYCLE, _ARCHIVE_EXCEEDED = 103, 104
-_ARCHIVE_WRITE, _ARCHIVE_READ = 105, 108
 #: Types of the longest duration and of how many passed the threshold (spec cluster 23).
 _CLUSTER_CYCLES: Final = (
-    (counter_types.MODULE_MAX_CYCLE, counter_types.MODULE_CYCLES_EXCEEDED),
-    (counter_types.SERVICE_MAX_CYCLE, counter_types.SERVICE_CYCLES_EXCEEDED),
+    (ClusterCounterType.MODULE_MAX_CYCLE, ClusterCounterType.MODULE_CYCLES_EXCEEDED),
+    (ClusterCounterType.SERVICE_MAX_CYCLE, ClusterCounterType.SERVICE_CYCLES_EXCEEDED),
 )
 _CLUSTER_SNAPSHOTS: Final = (
-    (counter_types.MODULE_MAX_SNAPSHOT, counter_types.MODULE_SNAPSHOTS_EXCEEDED),
-    (counter_types.SERVICE_MAX_SNAPSHOT, counter_types.SERVICE_SNAPSHOTS_EXCEEDED),
+    (ClusterCounterType.MODULE_MAX_SNAPSHOT, ClusterCounterType.MODULE_SNAPSHOTS_EXCEEDED),
+    (ClusterCounterType.SERVICE_MAX_SNAPSHOT, ClusterCounterType.SERVICE_SNAPSHOTS_EXCEEDED),
 )
 _SLOW_IO_NS: Final = 100_000_000
 _THRESHOLD: Final = re.compile(r"threshold=(\d+)(ns|us|ms|s)")
@@ -138,12 +151,17 @@ def archive_cycles(case: Case) -> Iterator[Finding]:
     driver = case.driver
     if driver is None:
         return
-    longest = {_archive_thread(one): one.value for one in driver.of_type(_ARCHIVE_MAX_CYCLE)}
-    for counter in driver.of_type(_ARCHIVE_EXCEEDED):
+    longest = {
+        _archive_thread(one): one.value for one in driver.of_type(ArchiveCounterType.MAX_CYCLE_TIME)
+    }
+    for counter in driver.of_type(ArchiveCounterType.CYCLE_TIME_EXCEEDED):
         if counter.value > 0:
             thread, new = _archive_thread(counter), case.growth_of(counter)
             yield _cycle(thread, _archive(counter), longest.get(thread, 0), counter, new)
-    for kind, type_id in ((WRITE_SLOW, _ARCHIVE_WRITE), (READ_SLOW, _ARCHIVE_READ)):
+    for kind, type_id in (
+        (WRITE_SLOW, ArchiveCounterType.MAX_WRITE_TIME),
+        (READ_SLOW, ArchiveCounterType.MAX_READ_TIME),
+    ):
         for counter in driver.of_type(type_id):
             if counter.value >= _SLOW_IO_NS:
                 yield kind.found(_archive(counter), longest=counter.value)
@@ -172,7 +190,7 @@ def cluster_cycles(case: Case) -> Iterator[Finding]:
 
 
 def _exceeded(
-    driver: DriverSnapshot, types: tuple[tuple[int, int], ...]
+    driver: DriverSnapshot, types: tuple[tuple[ClusterCounterType, ClusterCounterType], ...]
 ) -> Iterator[tuple[Counter, int]]:
     """The counters of what passed its threshold, each with the longest duration beside it."""
     for longest_type, exceeded_type in types:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.tools.views import counter_keys
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -17,18 +19,10 @@ if TYPE_CHECKING:
     from aerolog.tools.doctor.system_snapshot import Case, DriverSnapshot, Socket
     from aerolog.transport.memory.loss_report import LossEntry
 
-_LOCAL_ADDRESS: Final = 14
+_LOCAL_ADDRESS: Final = CounterType.LOCAL_SOCKET_ADDRESS
 _LOCAL_KEY: Final = struct.Struct("<ii")
 _RECENT_MS: Final = 10 * 60_000
 
-_UNDER_RUNS: Final = 12
-_OVER_RUNS: Final = 13
-_INVALID: Final = 14
-_SHORT_SENDS: Final = 16
-_TTL: Final = 21
-_GAP_FILLS: Final = 23
-_RETRANSMIT_OVERFLOW: Final = 37
-_STATUS_REJECTED: Final = 44
 
 _kind: Final = partial(FindingKind, Area.LOSS)
 
@@ -141,14 +135,14 @@ REPAIR_BEHIND = _kind(
 )
 
 _COUNTS: Final = (
-    (LOSS_GIVEN_UP, _GAP_FILLS, Severity.CRITICAL, Severity.WARNING),
-    (OVER_RUNS, _OVER_RUNS, Severity.WARNING, Severity.NOTICE),
-    (UNDER_RUNS, _UNDER_RUNS, Severity.NOTICE, Severity.NOTICE),
-    (INVALID_PACKETS, _INVALID, Severity.WARNING, Severity.NOTICE),
-    (SHORT_SENDS, _SHORT_SENDS, Severity.WARNING, Severity.NOTICE),
-    (TTL, _TTL, Severity.WARNING, Severity.WARNING),
-    (RETRANSMIT_OVERFLOW, _RETRANSMIT_OVERFLOW, Severity.WARNING, Severity.NOTICE),
-    (STATUS_REJECTED, _STATUS_REJECTED, Severity.WARNING, Severity.NOTICE),
+    (LOSS_GIVEN_UP, SystemCounter.LOSS_GAP_FILLS, Severity.CRITICAL, Severity.WARNING),
+    (OVER_RUNS, SystemCounter.FLOW_CONTROL_OVER_RUNS, Severity.WARNING, Severity.NOTICE),
+    (UNDER_RUNS, SystemCounter.FLOW_CONTROL_UNDER_RUNS, Severity.NOTICE, Severity.NOTICE),
+    (INVALID_PACKETS, SystemCounter.INVALID_PACKETS, Severity.WARNING, Severity.NOTICE),
+    (SHORT_SENDS, SystemCounter.SHORT_SENDS, Severity.WARNING, Severity.NOTICE),
+    (TTL, SystemCounter.POSSIBLE_TTL_ASYMMETRY, Severity.WARNING, Severity.WARNING),
+    (RETRANSMIT_OVERFLOW, SystemCounter.RETRANSMIT_OVERFLOW, Severity.WARNING, Severity.NOTICE),
+    (STATUS_REJECTED, SystemCounter.STATUS_MESSAGES_REJECTED, Severity.WARNING, Severity.NOTICE),
 )
 
 
@@ -246,7 +240,7 @@ def _dropping(driver: DriverSnapshot) -> dict[str, Socket]:
         by_port.setdefault(socket.port, []).append(socket)
     channels = {
         counter.id: counter_keys.label_channel(counter.label)
-        for type_id in (counter_keys.SEND_CHANNEL_STATUS, counter_keys.RECEIVE_CHANNEL_STATUS)
+        for type_id in (CounterType.SEND_CHANNEL_STATUS, CounterType.RECEIVE_CHANNEL_STATUS)
         for counter in driver.of_type(type_id)
     }
     found: dict[str, Socket] = {}

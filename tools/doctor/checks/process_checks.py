@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.tools.doctor.system_snapshot import ARCHIVE_TIMEOUT_MS, LATE_MS, STARTING
 from aerolog.tools.views import counter_keys
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from aerolog.tools.doctor.findings import Figure, Finding
     from aerolog.tools.doctor.system_snapshot import Case, OwnerMark, Process
 
-_CLIENT_TIMEOUTS: Final = 24
-_COMMANDS_UNBLOCKED: Final = 20
 
 #: A client gives a sign of life twice a second.
 _CLIENT_LATE_MS: Final = 5_000
@@ -266,7 +266,7 @@ def clients_live(case: Case) -> Iterator[Finding]:
     if driver is None or not driver.is_alive(case.now.now_ms):
         return
     timeout_ms = driver.client_liveness_timeout_ns // NS_PER_MS
-    for counter in driver.of_type(counter_keys.HEARTBEAT):
+    for counter in driver.of_type(CounterType.CLIENT_HEARTBEAT):
         age_ms = case.now.now_ms - counter.value
         if counter.value > 0 and age_ms > max(min(timeout_ms // 2, _CLIENT_LATE_MS), LATE_MS):
             name = counter_keys.client_name(counter.label).strip()
@@ -278,8 +278,8 @@ def clients_live(case: Case) -> Iterator[Finding]:
                 timeout_ms=timeout_ms,
             )
     for kind, system_id in (
-        (CLIENTS_TIMED_OUT, _CLIENT_TIMEOUTS),
-        (COMMANDS_UNBLOCKED, _COMMANDS_UNBLOCKED),
+        (CLIENTS_TIMED_OUT, SystemCounter.CLIENT_TIMEOUTS),
+        (COMMANDS_UNBLOCKED, SystemCounter.UNBLOCKED_COMMANDS),
     ):
         counter_ = driver.system.get(system_id)
         if counter_ is not None and counter_.value > 0:

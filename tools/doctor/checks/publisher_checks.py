@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.tools.views.stream_limits import limited_by, reader_text
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.time_units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from aerolog.tools.doctor.system_snapshot import Case, DriverSnapshot
     from aerolog.tools.views.stream_views import StreamView, Subscriber
 
-_UNBLOCKED: Final = 19
-_REVOKED: Final = 40
-_REJECTED: Final = 42
 _DEFAULT_WINDOW: Final = 128 * 1024
 
 _kind: Final = partial(FindingKind, Area.PUBLISHERS)
@@ -182,7 +180,11 @@ def publications_end_well(case: Case) -> Iterator[Finding]:
     driver = case.driver
     if driver is None:
         return
-    for kind, system_id in ((UNBLOCKED, _UNBLOCKED), (REVOKED, _REVOKED), (REJECTED, _REJECTED)):
+    for kind, system_id in (
+        (UNBLOCKED, SystemCounter.UNBLOCKED_PUBLICATIONS),
+        (REVOKED, SystemCounter.PUBLICATIONS_REVOKED),
+        (REJECTED, SystemCounter.IMAGES_REJECTED),
+    ):
         counter = driver.system.get(system_id)
         if counter is not None and counter.value > 0:
             new = case.growth_of(counter)

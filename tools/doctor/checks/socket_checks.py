@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, FindingKind, Severity
 from aerolog.tools.views import counter_keys
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.logbuffer.metadata import LogType
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from aerolog.tools.doctor.system_snapshot import Case, DriverSnapshot, LogSnapshot
     from aerolog.tools.views.counters_snapshot import Counter
 
-_LOCAL_ADDRESS: Final = 14
+_LOCAL_ADDRESS: Final = CounterType.LOCAL_SOCKET_ADDRESS
 _ERRORED: Final = -1
 #: What an operating system should permit where streams are fast: the windows that people set.
 _HOST_BUFFER: Final = 2 * 1024 * 1024
@@ -78,8 +79,8 @@ def channels_are_open(case: Case) -> Iterator[Finding]:
     if driver is None or not driver.is_alive(case.now.now_ms):
         return
     for type_id in (
-        counter_keys.SEND_CHANNEL_STATUS,
-        counter_keys.RECEIVE_CHANNEL_STATUS,
+        CounterType.SEND_CHANNEL_STATUS,
+        CounterType.RECEIVE_CHANNEL_STATUS,
         _LOCAL_ADDRESS,
     ):
         for counter in driver.of_type(type_id):
@@ -128,7 +129,7 @@ def machine_permits(case: Case) -> Iterator[Finding]:
     driver, granted = case.driver, case.now.host.max_rcvbuf
     if driver is None or not 0 <= granted < _HOST_BUFFER:
         return
-    if driver.of_type(counter_keys.RECEIVE_CHANNEL_STATUS):
+    if driver.of_type(CounterType.RECEIVE_CHANNEL_STATUS):
         yield HOST_BUFFERS.found("this machine", granted=granted)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.archive.time_index import SOURCE_CLOCK, SOURCE_DESCRIPTOR
 from aerolog.tools.doctor.figure_text import names
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 #: An index is written at the latest a few times a second while its recording grows.
 _BEHIND_MS: Final = 5_000
 #: Type of the archive's counter.
-_LOST_TYPE: Final = 10_012
 
 _kind: Final = partial(FindingKind, Area.TIMES)
 
@@ -133,7 +133,7 @@ def no_times_are_lost(case: Case) -> Iterator[Finding]:
     driver = case.driver
     if driver is None:
         return
-    for counter in driver.of_type(_LOST_TYPE):
+    for counter in driver.of_type(ArchiveCounterType.TIME_NOTES_LOST):
         if counter.value > 0:
             new = case.growth_of(counter)
             severity = Severity.WARNING if new else None
