@@ -10,6 +10,7 @@ from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.archive.format.segment import segment_file_name
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.retention.archive_access import RunningArchive
 from aerolog.archive.retention.clock import read_clock
 from aerolog.archive.retention.policy_file import parse_policies
@@ -25,7 +26,7 @@ RECORDINGS = 20
 SEGMENT = 64 * 1024
 KEPT = 4
 LIMIT_MS = 100.0
-MAX_CYCLE_TYPE_ID = 103
+MAX_CYCLE_TYPE_ID = ArchiveCounterType.MAX_CYCLE_TIME
 DAY_MS = 86_400_000
 POLICIES = f"""
 [[policy]]

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.cnc_header import CncHeader, CncLengths
 from aerolog.transport.memory.counters import VALUE_LENGTH
@@ -36,7 +37,13 @@ print((time.perf_counter() - begin) * 1000, used.ru_maxrss)
 sys.exit(os.waitstatus_to_exitcode(status))
 """
 _NAMES = ("pub-pos (exclusive)", "pub-lmt", "snd-pos", "snd-lmt", "snd-bpe")
-_TYPES = (12, 1, 2, 9, 13)
+_TYPES = (
+    CounterType.PUBLISHER_POSITION,
+    CounterType.PUBLISHER_LIMIT,
+    CounterType.SENDER_POSITION,
+    CounterType.SENDER_LIMIT,
+    CounterType.SENDER_BPE,
+)
 
 
 def once() -> list[Result]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.cnc_header import CncHeader, CncLengths
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -90,7 +91,7 @@ class MadeUpDriver:
         self._counters = counters
         for counter in range(SYSTEM_COUNTERS):
             label, key = f"system counter {counter}", struct.pack("<i", counter)
-            counters.allocate(0, label, key, counter, -1)
+            counters.allocate(CounterType.SYSTEM, label, key, counter, -1)
         for stream in range(streams):
             self._add_stream(counters, stream)
         self._beat()
@@ -102,11 +103,18 @@ class MadeUpDriver:
         channel = "aeron:udp?endpoint=224.20.30.39:54326|interface=10.0.0.0/8"
         text = channel.encode()
         for type_id, name in COUNTERS:
-            of_image = type_id in {3, 4, 5, 20}
-            number = registration + (2 if type_id == 4 else 1 if of_image else 0)
+            of_image = type_id in {
+                CounterType.RECEIVER_HWM,
+                CounterType.SUBSCRIBER_POSITION,
+                CounterType.RECEIVER_POSITION,
+                CounterType.RECEIVER_NAKS_SENT,
+            }
+            number = registration + (
+                2 if type_id == CounterType.SUBSCRIBER_POSITION else 1 if of_image else 0
+            )
             key = struct.pack("<qiii", number, session, stream_id, len(text)) + text
             label = f"{name}: {number} {session} {stream_id} {channel}"
-            reference = registration + 1 if type_id == 4 else 0
+            reference = registration + 1 if type_id == CounterType.SUBSCRIBER_POSITION else 0
             counter = counters.allocate(type_id, label, key, number, 1, reference)
             step = stream % 3 if type_id in EVENTS else 1_408 * (stream + 1)
             self._moving.append((counter, step))

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.client import options as archive_client_options
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.service import properties as archive_properties
 from aerolog.cluster.client import options as cluster_client_options
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.cluster.module import properties as cluster_module_properties
 from aerolog.cluster.service import options as cluster_service_options
 from aerolog.tools.command_line.application import COMMANDS, application
@@ -26,11 +28,15 @@ from aerolog.tools.doctor.check_groups import all_kinds
 from aerolog.tools.doctor.findings import Area, outline
 from aerolog.tools.metrics.families import SECTIONS as METRIC_SECTIONS
 from aerolog.transport.config.settings import format_value
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import properties as driver_properties
 from aerolog.transport.uri import PARAMETERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from aerolog.transport.counters.counter_kind import CounterKind
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 DRIVER_OPTIONS = len(fields(DriverOptions))
@@ -207,6 +213,30 @@ def findings() -> str:
     )
 
 
+def counter_types(kinds: Iterable[CounterKind]) -> str:
+    """Types of counters with the beginning of the label, the key and the meaning."""
+    return table(
+        ("Type", "Label", "Key", "Meaning"),
+        (
+            (
+                str(kind.value),
+                f"`{kind.label}`" if kind.label else "",
+                ", ".join(kind.key.fields),
+                f"{kind.meaning}.",
+            )
+            for kind in kinds
+        ),
+    )
+
+
+def system_counters() -> str:
+    """The system counters with their labels and meanings."""
+    return table(
+        ("Id", "Label", "Meaning"),
+        ((str(one.value), f"`{one.label}`", f"{one.meaning}.") for one in SystemCounter),
+    )
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "driver-properties": lambda: property_table(driver_properties.PROPERTIES),
     "driver-choices": lambda: choices(driver_properties.PROPERTIES),
@@ -221,6 +251,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "connection": connection,
     "metrics": metrics,
+    "system-counters": system_counters,
+    "driver-counters": lambda: counter_types(CounterType),
+    "archive-counters": lambda: counter_types(ArchiveCounterType),
+    "cluster-counters": lambda: counter_types(ClusterCounterType),
     "findings": findings,
 }
 

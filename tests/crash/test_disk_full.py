@@ -16,6 +16,7 @@ from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.protocol import RecordingSignal
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.transport.client import Aeron, CountersReader
 from aerolog.transport.errors import ArchiveErrorCode
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 TERM_LENGTH, MTU = 64 * 1024, 1408
 CHANNEL = f"aeron:ipc?term-length={TERM_LENGTH}|mtu={MTU}"
 EARLIER, IDLE, GREEDY = 2001, 2002, 2003
-ERRORS_COUNTER_TYPE = 101
+ERRORS_COUNTER_TYPE = ArchiveCounterType.ERRORS
 SIZE = 4 * 1024 * 1024
 
 pytestmark = [needs_mounts, pytest.mark.error_log(""), pytest.mark.processes_end]

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.transport.client import CountersReader
 
 pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
@@ -14,7 +15,7 @@ pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
 
 CHANNEL = "aeron:ipc?term-length=64k"
 STREAM = 1001
-RECORDING_POSITION = 100
+RECORDING_POSITION = ArchiveCounterType.RECORDING_POSITION
 
 
 def counter_of(aeron_dir: str, recording_id: int) -> int | None:

@@ -10,6 +10,7 @@ from peer.servers import ServerSpec, start_ours
 from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.transport.client import Aeron
 
 pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
@@ -17,7 +18,7 @@ pytestmark = [pytest.mark.error_log(""), pytest.mark.processes_end]
 
 CHANNEL = "aeron:ipc?term-length=64k"
 STREAMS = 4
-RECORDING_POSITION = 100  # type id
+RECORDING_POSITION = ArchiveCounterType.RECORDING_POSITION  # type id
 LIVENESS = "2s"
 
 

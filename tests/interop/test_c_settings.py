@@ -17,6 +17,8 @@ from peer.streams import Receipt, checked_messages, free_port, transfer
 from waits import wait_until
 
 from aerolog.transport.client import Aeron
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.errors import RegistrationError
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -25,8 +27,17 @@ pytestmark = pytest.mark.interop
 LATER = [pytest.param(f"c-{version}", marks=pytest.mark.slow) for version in list(CRATES)[1:]]
 DRIVERS = ["ours", "c", *LATER]
 Run = Callable[..., tuple[Server, Aeron]]
-NEIGHBORS, CACHE, BOOTSTRAP, NAME_ENTRY = 15, 16, 21, 2001
-IMAGES_REJECTED, CYCLE_TIME, CYCLES_EXCEEDED = 42, 26, 27
+NEIGHBORS, CACHE, BOOTSTRAP, NAME_ENTRY = (
+    CounterType.RESOLVER_NEIGHBORS,
+    CounterType.RESOLVER_CACHE_ENTRIES,
+    CounterType.RESOLVER_BOOTSTRAP_NEIGHBOR,
+    CounterType.NAME_ENTRY,
+)
+IMAGES_REJECTED, CYCLE_TIME, CYCLES_EXCEEDED = (
+    SystemCounter.IMAGES_REJECTED,
+    SystemCounter.CONDUCTOR_MAX_CYCLE_TIME,
+    SystemCounter.CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED,
+)
 MOVED = "127.0.0.2"
 TABLE = {
     "AERON_NAME_RESOLVER_SUPPLIER": "csv_table",

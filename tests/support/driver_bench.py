@@ -120,7 +120,11 @@ class RawBench:
 
     def types(self) -> list[int]:
         """Types of the counters that are not the driver's own, in the order of their ids."""
-        return [k.type_id for k in self.cnc.counters if k.type_id not in {0, 11}]
+        return [
+            k.type_id
+            for k in self.cnc.counters
+            if k.type_id not in {CounterType.SYSTEM, CounterType.CLIENT_HEARTBEAT}
+        ]
 
     def errors(self) -> list[str]:
         return [seen.text for seen in self.cnc.errors()]

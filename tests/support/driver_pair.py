@@ -21,6 +21,7 @@ from shared_memory import memory_path
 from waits import wait_until
 
 from aerolog.transport.client import Aeron
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
@@ -42,7 +43,7 @@ PROPERTIES = {
     "aeron.nak.unicast.delay": "1ms",
 }
 PORTS = 16
-CLIENT_HEARTBEAT = 11
+CLIENT_HEARTBEAT = CounterType.CLIENT_HEARTBEAT
 ALIKE_S = 30.0
 #: Said when time has come, in no certain order among the answers.
 EVENTS = (

@@ -27,6 +27,7 @@ from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.cluster.files import ClusterMarkFile
 from aerolog.transport.client import Aeron, ErrorLog
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from fates import Fate
 
 CHANNEL = "aeron:ipc?term-length=64k"
-HEARTBEAT = 11  # type id
+HEARTBEAT = CounterType.CLIENT_HEARTBEAT  # type id
 TIMEOUTS = {
     "aeron.client.liveness.timeout": "2s",
     "aeron.driver.timeout": "3000",

@@ -12,6 +12,8 @@ from collections import Counter
 from os import SEEK_END
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from aerolog.transport.counters.counter_types import CounterType
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -24,8 +26,15 @@ METADATA_LENGTH, VALUE_LENGTH = 512, 128
 LABEL_AT, KEY_AT, KEY_END = 128, 16, 128
 LOG_METADATA: Final = 4096
 LOSS_ALIGNMENT: Final = 64
-SYSTEM, PUBLISHER_LIMIT, SENDER_LIMIT, CUBIC, HEARTBEAT, SENDER_BPE = 0, 1, 9, 10, 11, 13
-NAKS_SENT, NAKS_RECEIVED = 20, 19
+SYSTEM, PUBLISHER_LIMIT, SENDER_LIMIT, CUBIC, HEARTBEAT, SENDER_BPE = (
+    CounterType.SYSTEM,
+    CounterType.PUBLISHER_LIMIT,
+    CounterType.SENDER_LIMIT,
+    CounterType.PER_IMAGE,
+    CounterType.CLIENT_HEARTBEAT,
+    CounterType.SENDER_BPE,
+)
+NAKS_SENT, NAKS_RECEIVED = CounterType.RECEIVER_NAKS_SENT, CounterType.SENDER_NAKS_RECEIVED
 #: Files that only ours has (docs/compatibility).
 ONLY_OURS: Final = frozenset(("aerolog-cycles.dat",))
 #: Values that depend on the time that passes, by type, and of the system counters by id.

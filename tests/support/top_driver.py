@@ -19,6 +19,7 @@ from aerolog.tools.top.measurement import (
 from aerolog.tools.top.stream_tracker import StreamsFollower
 from aerolog.tools.views.counter_scan import ScannedCounters
 from aerolog.tools.views.counters_snapshot import CountersSnapshot
+from aerolog.transport.counters.counter_types import CounterType
 
 if TYPE_CHECKING:
     from aerolog.tools.views.driver_view import LossEntry, ObservedError
@@ -175,7 +176,7 @@ class MadeUpDriver:
             snapshot,
             self._follower.streams,
             self._follower.before,
-            sum(one.type_id == 11 for one in self.counters.values()),
+            sum(one.type_id == CounterType.CLIENT_HEARTBEAT for one in self.counters.values()),
             tuple(self.errors),
             tuple(self.losses),
             tuple(self.cycles),

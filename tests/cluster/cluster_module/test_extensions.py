@@ -19,6 +19,7 @@ from shared_memory import memory_folder
 
 from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.cluster.client import AeronCluster, SessionClosedError
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.files import ClusterMarkFile, RecordingLog
 from aerolog.cluster.module import (
@@ -63,7 +64,15 @@ class Extension(ConsensusModuleExtension):
         return [
             f"{info.type_id}={info.value}"
             for info in self.control.aeron.counters.infos()
-            if info.type_id in {200, 201, 202, 207, 233, 239}
+            if info.type_id
+            in {
+                ClusterCounterType.MODULE_STATE,
+                ClusterCounterType.NODE_ROLE,
+                ClusterCounterType.CONTROL_TOGGLE,
+                ClusterCounterType.ELECTION_STATE,
+                ClusterCounterType.NODE_TOGGLE,
+                ClusterCounterType.LEADERSHIP_TERM,
+            }
         ]
 
     def say(self, *words: object) -> None:

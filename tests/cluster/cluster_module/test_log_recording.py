@@ -16,6 +16,7 @@ from prerequisites import needs_mounts
 from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.service.session_table import Doorbell
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.counter_types import ClusterCounterType, ElectionState, ModuleState, Toggle
@@ -177,7 +178,9 @@ def steady(tmp_path: Path) -> Iterator[tuple[SteadyAgent, CountersManager, int, 
         )  # fmt: skip
         mapped = MappedFile.anonymous(4 * 640)
         counters = CountersManager(mapped, 0, 4 * 512, 4 * 512, 4 * 128, SystemClock(), 0)
-        recorded = counters.allocate(100, "rec-pos", registration_id=7)
+        recorded = counters.allocate(
+            ArchiveCounterType.RECORDING_POSITION, "rec-pos", registration_id=7
+        )
         commit = counters.allocate(ClusterCounterType.COMMIT_POSITION, "commit", registration_id=8)
         with aeron.add_exclusive_publication("aeron:ipc", 100) as log:
             agent.lead(0, log, counters, recorded, 7, commit)

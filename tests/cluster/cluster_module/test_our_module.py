@@ -16,6 +16,7 @@ from aerolog.cluster.client import (
     ClusterError,
     SessionClosedError,
 )
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.cluster.files import EntryType, RecordingLog
 from aerolog.transport.client import Aeron
 
@@ -59,7 +60,11 @@ def test_our_client(node: Node, aeron: Aeron) -> None:
     with AeronCluster(aeron, **options(node, name="tester")) as cluster:
         assert answers(cluster, b"hello") == [b"hello"]
         assert answers(cluster, b"x" * 100_000) == [b"x" * 100_000]
-        labels = [info.label for info in aeron.counters.infos() if info.type_id == 241]
+        labels = [
+            info.label
+            for info in aeron.counters.infos()
+            if info.type_id == ClusterCounterType.SESSION
+        ]
         assert any(label.startswith("cluster-session: name=tester ") for label in labels)
 
 

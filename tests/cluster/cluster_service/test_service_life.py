@@ -14,6 +14,7 @@ from cluster_echo import BatchEchoService, DiceService, EchoService
 from cluster_talk import answers, heard, talk, tool, wait_for
 from peer.cluster_node import free_ports, java_service
 
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.cluster.files import ClusterMarkFile, RecordingLog, service_mark_name
 from aerolog.cluster.module import ClusteredMediaDriver
 from aerolog.cluster.service import (
@@ -171,7 +172,7 @@ def test_a_service_that_raises_goes_on(tmp_path: Path, make_node: NodeMaker) -> 
         assert answers(cluster, b"hello") == [b"hello"]
         (error,) = mark_file(tmp_path).errors()
         assert error.text.startswith("builtins.ValueError: asked to raise\n\tat is_command(")
-        found = CountersReader(node.aeron_dir).find(type_id=215)
+        found = CountersReader(node.aeron_dir).find(type_id=ClusterCounterType.SERVICE_ERRORS)
         assert found is not None
         assert found.value == 1
         assert found.label.startswith("Cluster Container Errors - clusterId=0 serviceId=0 ")

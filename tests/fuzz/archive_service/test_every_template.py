@@ -18,6 +18,7 @@ from archive_hostile import HEAD, message_of, spoiled
 from archive_rig import CHANNEL, CONTROL_STREAM
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.service.access_rules import REQUESTS
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
 CASES = int(os.environ.get("AEROLOG_FUZZ_CASES", "0")) or 60
 SEQUENCES = max(4, CASES // 10)
-CONTROL_SESSIONS, SESSION_COUNTER = 102, 113
+CONTROL_SESSIONS, SESSION_COUNTER = (
+    ArchiveCounterType.CONTROL_SESSIONS,
+    ArchiveCounterType.CONTROL_SESSION,
+)
 SAMPLE = "io.aeron.samples.archive.SampleAuthenticatorSupplier"
 WORDS = [b"admin:admin", b"admin:adminC", b"admin:CSadmin", b"who", b""]
 # Answered by nothing, or by what is no control response (spec archive-protocol 8).

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sending_station import MS, TERM, Bench, Stream
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.protocol.frame_codec import Nak, encode_frame
 
 # So many by default; by hand for longer, and then others every time.
@@ -50,7 +51,7 @@ def test_a_log_of_any_bytes_stops_no_other_stream(writes, spied, simulated):
     remote = port.local_address
     out = bench.here.open_send_port(remote, (bench.here.ipv4, 0))
     healthy = Stream(bench, bench.endpoint(out, remote=remote), session_id=9, stream_id=7)
-    spy = bench.counters.allocate(4, "sub-pos")
+    spy = bench.counters.allocate(CounterType.SUBSCRIBER_POSITION, "sub-pos")
     attacked.publication.add_subscriber(spy, False, bench.clock.now_ns())
     bench.turn(2)
     if not simulated:

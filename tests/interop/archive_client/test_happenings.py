@@ -12,13 +12,14 @@ from aerolog.archive.client import (
     RecordingSignal,
     SourceLocation,
 )
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.transport.errors import ArchiveError, ReentrantCallError
 
 from .conftest import CHANNEL, FRAME, WAIT_S, connect, each, settle, until
 
 pytestmark = pytest.mark.interop
 START, STOP = RecordingSignal.START, RecordingSignal.STOP
-CONTROL_SESSION_COUNTER = 113
+CONTROL_SESSION_COUNTER = ArchiveCounterType.CONTROL_SESSION
 
 
 async def test_each_consumer_gets_the_signals_that_it_wants(bench):

@@ -7,6 +7,7 @@ from peer.streams import free_port
 from waits import wait_until
 
 from aerolog.archive.client import LiveJoined, LiveLeft, ReplayStarted
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.transport.client import CountersReader
 
 pytestmark = pytest.mark.interop
@@ -84,7 +85,12 @@ def test_the_counters_are_those_of_the_reference(ipc_line, follow, java_peer) ->
     def ours_and_theirs():
         found = {}
         for counter in CountersReader(line.server.aeron_dir).infos():
-            if 114 <= counter.type_id <= 117 and f" {line.stream_id} " in f"{counter.label} ":
+            if (
+                ArchiveCounterType.SUBSCRIPTION_STATE
+                <= counter.type_id
+                <= ArchiveCounterType.SUBSCRIPTION_LIVE_JOINED
+                and f" {line.stream_id} " in f"{counter.label} "
+            ):
                 found.setdefault(counter.type_id, []).append(
                     (counter.label, counter.key, counter.value)
                 )
@@ -109,5 +115,5 @@ def test_the_counters_are_those_of_the_reference(ipc_line, follow, java_peer) ->
     assert sorted(mine) == [114, 115, 116, 117]
     for type_id, ((label, key, value), (their_label, their_key, their_value)) in both.items():
         assert (label, key) == (their_label, their_key)
-        if type_id != 115:
+        if type_id != ArchiveCounterType.SUBSCRIPTION_JOIN_DIFFERENCE:
             assert value == their_value

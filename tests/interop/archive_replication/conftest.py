@@ -16,7 +16,10 @@ from waits import wait_until
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.client import AeronArchive
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.transport.client import Aeron, CountersReader
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,8 +29,8 @@ HOST = "127.0.0.1"
 IPC = "aeron:ipc?term-length=64k"
 TERM_LENGTH = 64 * 1024
 HEADER_LENGTH = 32
-ARCHIVE_ERRORS = 101  # type of the counter
-SYSTEM_ERRORS = 15  # id of the driver's, which an archive beside it shares
+ARCHIVE_ERRORS = ArchiveCounterType.ERRORS  # type of the counter
+SYSTEM_ERRORS = SystemCounter.ERRORS  # id of the driver's, which an archive beside it shares
 PAIRS = [  # the reference on both sides proves the bodies, in the long run of tests
     pytest.param(("reference", "reference"), marks=pytest.mark.slow),
     ("reference", "ours"),
@@ -156,7 +159,8 @@ class Site:
         return sum(
             c.value
             for c in infos
-            if c.type_id == ARCHIVE_ERRORS or (c.type_id == 0 and c.counter_id == SYSTEM_ERRORS)
+            if c.type_id == ARCHIVE_ERRORS
+            or (c.type_id == CounterType.SYSTEM and c.counter_id == SYSTEM_ERRORS)
         )
 
     def check_intact(self, recording: Recorded) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
+from aerolog.transport.counters.counter_types import CounterType
 
 pytestmark = pytest.mark.interop
 
@@ -17,8 +19,8 @@ BEGUN = [
     "EXTEND recording=destination subscription=subscription position=0",
 ]
 ENDED = "REPLICATE_END recording=destination subscription=none position=-1"
-REPLAYS = 112
-SUBSCRIBER_POSITIONS = 4
+REPLAYS = ArchiveCounterType.REPLAY_SESSIONS
+SUBSCRIBER_POSITIONS = CounterType.SUBSCRIBER_POSITION
 
 
 class LiveSource:

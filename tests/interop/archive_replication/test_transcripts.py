@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -240,7 +241,7 @@ def test_a_replication_is_stopped(pair) -> None:
     replication.wait_signal("EXTEND")
     copy = new_recording_id(replication)
     wait_recorded(pair, copy, position)
-    labels = [c.label for c in pair.destination.counters(100)]
+    labels = [c.label for c in pair.destination.counters(ArchiveCounterType.RECORDING_POSITION)]
     answer = pair.watch.ask(
         pair.watch.message(ap.StopReplicationRequest, replication_id=replication.replication_id)
     )
@@ -271,11 +272,19 @@ def test_the_source_sees_who_copies(pair) -> None:
         f"name=archive archiveId={pair.destination.archive.archive_id}"
         f" replicationSessionId={replication.replication_id} "
     )
-    assert [c.label.count(wanted) for c in pair.source.counters(113) if wanted in c.label] == [1]
+    assert [
+        c.label.count(wanted)
+        for c in pair.source.counters(ArchiveCounterType.CONTROL_SESSION)
+        if wanted in c.label
+    ] == [1]
     source.stop()
     replication.wait_end()
     pair.wait(
-        lambda: not any(wanted in c.label for c in pair.source.counters(113)),
+        lambda: (
+            not any(
+                wanted in c.label for c in pair.source.counters(ArchiveCounterType.CONTROL_SESSION)
+            )
+        ),
         "the session with the source to end",
     )
 
@@ -514,4 +523,11 @@ def test_many_are_copied_at_once(pair) -> None:
     for recording, replication in zip(recordings, replications, strict=True):
         assert replication.wait_end() == complete(recording.stop)
         pair.check_copied(recording, new_recording_id(replication))
-    pair.wait(lambda: not any(c.value for c in pair.destination.counters(111)), "recordings to end")
+    pair.wait(
+        lambda: (
+            not any(
+                c.value for c in pair.destination.counters(ArchiveCounterType.RECORDING_SESSIONS)
+            )
+        ),
+        "recordings to end",
+    )

@@ -10,6 +10,7 @@ import pytest
 from waits import wait_until
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.transport.client import Aeron, CountersReader
 
 if TYPE_CHECKING:
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.interop
 WAIT_S = 30.0
-CONTROL_SESSIONS, SESSION_COUNTER = 102, 113
+CONTROL_SESSIONS, SESSION_COUNTER = (
+    ArchiveCounterType.CONTROL_SESSIONS,
+    ArchiveCounterType.CONTROL_SESSION,
+)
 RESPONSES = 20
 SAMPLE = "io.aeron.samples.archive.SampleAuthenticatorSupplier"
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from waits import wait_until
 
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.transport.credentials import HmacCredentials, PasswordCredentials
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 from aerolog.transport.security import new_key, set_password
 
 pytestmark = pytest.mark.interop
 REJECTED = ArchiveErrorCode.AUTHENTICATION_REJECTED
-REJECTED_COUNTER = 1101
+REJECTED_COUNTER = ArchiveCounterType.AUTHENTICATIONS_REJECTED
 
 
 def test_a_password_from_both_clients(

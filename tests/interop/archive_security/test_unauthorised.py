@@ -7,6 +7,7 @@ import pytest
 from waits import wait_until
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.service.access_rules import REQUESTS
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
@@ -14,7 +15,7 @@ from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 pytestmark = [pytest.mark.interop, pytest.mark.error_log("unauthorised archive action")]
 UNAUTHORISED = ArchiveErrorCode.UNAUTHORISED_ACTION
 AUTHORISATION = "aeron.archive.authorisation.service.supplier"
-UNAUTHORISED_COUNTER = 1102
+UNAUTHORISED_COUNTER = ArchiveCounterType.REQUESTS_UNAUTHORISED
 
 
 @pytest.fixture(params=["reference", "ours"])

@@ -275,7 +275,7 @@ def test_a_stop_records_what_was_published_before_while_the_publisher_goes_on(be
 @pytest.mark.parametrize("way", ["replay", "bounded replay"])
 def test_a_started_replay_counts(bench: Bench, way: str) -> None:
     with bench.recording(8) as (publication, recording_id), ExitStack() as used:
-        limit = used.enter_context(bench.aeron.add_counter(1101, "limit"))
+        limit = used.enter_context(bench.aeron.add_counter(1001, "limit"))
         limit_counter_id = limit.counter_id if way == "bounded replay" else None
         for expected in range(1, 11):
             stream_id = bench.next_stream()

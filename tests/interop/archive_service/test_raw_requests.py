@@ -9,7 +9,9 @@ import pytest
 from waits import wait_until
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.transport.client import Aeron
+from aerolog.transport.counters.system_counters import SystemCounter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +29,8 @@ pytestmark = [
     pytest.mark.error_log("control request for unknown session", at_times=True),
 ]
 
-SYSTEM_ERRORS = 15
-ARCHIVE_ERRORS_TYPE = 101
+SYSTEM_ERRORS = SystemCounter.ERRORS
+ARCHIVE_ERRORS_TYPE = ArchiveCounterType.ERRORS
 
 
 class RawSession:

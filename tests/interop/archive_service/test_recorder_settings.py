@@ -13,6 +13,7 @@ import pytest
 from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.service import Archive
 from aerolog.transport.client import Aeron
 
@@ -195,7 +196,7 @@ def test_no_more_recordings_and_replays_than_allowed(
     assert refused.value.code == 8
     publication.close()
     replay = bench.replay(recording_id, 0, -1)
-    wait_until(lambda: bench.counter_value(112) == 1, "the replay")
+    wait_until(lambda: bench.counter_value(ArchiveCounterType.REPLAY_SESSIONS) == 1, "the replay")
     with pytest.raises(peer.JavaError, match="max concurrent replays reached 1") as refused:
         bench.replay(recording_id, 0, -1, STREAM + 2)
     assert refused.value.code == 7

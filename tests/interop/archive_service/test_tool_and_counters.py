@@ -8,6 +8,8 @@ import peer
 import pytest
 from waits import wait_until
 
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
+
 pytestmark = pytest.mark.interop
 
 CHANNEL = "aeron:ipc?term-length=64k"
@@ -59,7 +61,8 @@ def test_the_counters_of_a_recording_are_the_references(bench) -> None:
     (counter,) = [
         c
         for c in bench.counters()
-        if c.type_id == 100 and int.from_bytes(c.key[:8], "little") == recording_id
+        if c.type_id == ArchiveCounterType.RECORDING_POSITION
+        and int.from_bytes(c.key[:8], "little") == recording_id
     ]
     assert counter.label == (
         f"rec-pos: {recording_id} {session_id} {bench.stream_id} aeron:ipc?alias=counted"
@@ -75,13 +78,14 @@ def test_the_counters_of_a_recording_are_the_references(bench) -> None:
     assert counter.key[: len(expected)] == expected
     assert not any(counter.key[len(expected) :])
     assert counter.value == position
-    assert bench.counter_value(111) >= 1
+    assert bench.counter_value(ArchiveCounterType.RECORDING_SESSIONS) >= 1
     bench.archive.stopRecording("aeron:ipc?alias=counted", bench.stream_id)
     bench.wait_stopped(recording_id)
     wait_until(
         lambda: (
             not any(
-                c.type_id == 100 and int.from_bytes(c.key[:8], "little") == recording_id
+                c.type_id == ArchiveCounterType.RECORDING_POSITION
+                and int.from_bytes(c.key[:8], "little") == recording_id
                 for c in bench.counters()
             )
         ),
@@ -93,28 +97,33 @@ def test_the_counters_of_a_recording_are_the_references(bench) -> None:
 def test_the_counters_of_the_archive_are_the_references(bench) -> None:
     archive_id = bench.archive.archiveId()
     suffix = f" - archiveId={archive_id}"
+    A = ArchiveCounterType  # noqa: N806 - the lines below would be too long
     labels = {
         c.type_id: c.label
         for c in bench.counters()
-        if 102 <= c.type_id <= 112 and c.label.endswith(suffix)
+        if ArchiveCounterType.CONTROL_SESSIONS <= c.type_id <= ArchiveCounterType.REPLAY_SESSIONS
+        and c.label.endswith(suffix)
     }
     assert labels == {
-        102: f"Archive Control Sessions{suffix}",
-        103: f"archive-conductor max cycle time in ns: SHARED{suffix}",
-        104: f"archive-conductor work cycle time exceeded count: threshold=100ms SHARED{suffix}",
-        105: f"archive-recorder max write time in ns{suffix}",
-        106: f"archive-recorder total write bytes{suffix}",
-        107: f"archive-recorder total write time in ns{suffix}",
-        108: f"archive-replayer max read time in ns{suffix}",
-        109: f"archive-replayer total read bytes{suffix}",
-        110: f"archive-replayer total read time in ns{suffix}",
-        111: f"Archive Recording Sessions{suffix}",
-        112: f"Archive Replay Sessions{suffix}",
+        A.CONTROL_SESSIONS: f"Archive Control Sessions{suffix}",
+        A.MAX_CYCLE_TIME: f"archive-conductor max cycle time in ns: SHARED{suffix}",
+        A.CYCLE_TIME_EXCEEDED: (
+            "archive-conductor work cycle time exceeded count: threshold=100ms SHARED" + suffix
+        ),
+        A.MAX_WRITE_TIME: f"archive-recorder max write time in ns{suffix}",
+        A.WRITTEN_BYTES: f"archive-recorder total write bytes{suffix}",
+        A.WRITE_TIME: f"archive-recorder total write time in ns{suffix}",
+        A.MAX_READ_TIME: f"archive-replayer max read time in ns{suffix}",
+        A.READ_BYTES: f"archive-replayer total read bytes{suffix}",
+        A.READ_TIME: f"archive-replayer total read time in ns{suffix}",
+        A.RECORDING_SESSIONS: f"Archive Recording Sessions{suffix}",
+        A.REPLAY_SESSIONS: f"Archive Replay Sessions{suffix}",
     }
     (session,) = [
         c
         for c in bench.counters()
-        if c.type_id == 113 and c.value == bench.archive.control_session_id
+        if c.type_id == ArchiveCounterType.CONTROL_SESSION
+        and c.value == bench.archive.control_session_id
     ]
     assert re.fullmatch(
         r"control-session: name=\S* version=1\.51\.0 commit=\w+ sourceIdentity=aeron:ipc"
@@ -127,9 +136,12 @@ def test_the_counters_of_the_archive_are_the_references(bench) -> None:
 
 
 def test_the_recorder_counts_bytes_with_padding_as_its_header(bench) -> None:
-    before = bench.counter_value(106)
+    before = bench.counter_value(ArchiveCounterType.WRITTEN_BYTES)
     # 409 frames of 160 bytes leave 96 bytes at the end of each term.
     bench.recorded(820, 100)
     expected = before + 820 * 160 + 2 * 32
-    wait_until(lambda: bench.counter_value(106) >= expected, "all bytes to be counted")
-    assert bench.counter_value(106) == expected
+    wait_until(
+        lambda: bench.counter_value(ArchiveCounterType.WRITTEN_BYTES) >= expected,
+        "all bytes to be counted",
+    )
+    assert bench.counter_value(ArchiveCounterType.WRITTEN_BYTES) == expected

@@ -12,6 +12,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ FRAME = 1024
 PAYLOAD = FRAME - 32
 TERM = 64 * 1024
 SEGMENT = 128 * 1024
-REPLAY_SESSIONS = 112
+REPLAY_SESSIONS = ArchiveCounterType.REPLAY_SESSIONS
 QUIET = 1 << 40  # the first id of requests of which as many are sent as it takes
 MASKED = {"start_timestamp", "stop_timestamp", "control_session_id", "version"}
 # Ids of subscriptions, replays and sessions differ from run to run.

@@ -15,6 +15,7 @@ from shared_memory import memory_path
 from waits import wait_until
 
 from aerolog.transport.client import CountersReader
+from aerolog.transport.counters.counter_types import CounterType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,19 +70,23 @@ class Site(ArchiveCounters):
         channels = [
             c.counter_id
             for c in counters
-            if c.type_id == 7 and c.registration_id == subscription_id
+            if c.type_id == CounterType.RECEIVE_CHANNEL_STATUS
+            and c.registration_id == subscription_id
         ]
         bound = [
             c.label.rpartition(" ")[2]
             for c in counters
-            if c.type_id == 14 and int.from_bytes(c.key[:4], "little") in channels
+            if c.type_id == CounterType.LOCAL_SOCKET_ADDRESS
+            and int.from_bytes(c.key[:4], "little") in channels
         ]
         return bound[0] if bound else None
 
     def listens_elsewhere(self, channel: str) -> bool:
         """Whether somebody on the driver elsewhere has subscribed to a channel."""
         counters = CountersReader(self.elsewhere.aeron_dir).infos()
-        return any(c.type_id == 7 and channel in c.label for c in counters)
+        return any(
+            c.type_id == CounterType.RECEIVE_CHANNEL_STATUS and channel in c.label for c in counters
+        )
 
 
 def archive_properties(control: str, events: str) -> dict[str, str]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from aerolog.transport.counters.system_counters import SystemCounter
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -14,7 +16,7 @@ HOST = "127.0.0.1"
 COUNT = 8000
 LENGTH = 500
 LOSS = "rate=0.05|seed=11"
-RETRANSMITS_SENT = 11
+RETRANSMITS_SENT = SystemCounter.RETRANSMITS_SENT
 
 # Archive, its driver, the driver of its clients; our drivers lose.
 LOSSY_SITES = [("ours", "ours", "reference"), ("reference", "reference", "ours")]

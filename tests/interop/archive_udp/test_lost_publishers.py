@@ -9,6 +9,7 @@ from peer.client import numbered_message
 from waits import wait_until
 
 from aerolog.archive.client import AeronArchive, RecordingSignal, SourceLocation
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 
 pytestmark = pytest.mark.interop
 LENGTH = 100
@@ -81,8 +82,13 @@ def test_a_replay_ends_when_its_subscriber_s_driver_is_killed(
         archive.start_replay(recording_id, subscription.resolved_channel, 9)
         wait_until(lambda: subscription.is_connected, "the replay")
         assert next(subscription.messages(30)).data == numbered_message(0, LENGTH)
-        wait_until(lambda: site.counter_value(112) == 1, "other replays to end")
+        wait_until(
+            lambda: site.counter_value(ArchiveCounterType.REPLAY_SESSIONS) == 1,
+            "other replays to end",
+        )
         doomed.process.kill()
-        wait_until(lambda: site.counter_value(112) == 0, "the replay to end")
+        wait_until(
+            lambda: site.counter_value(ArchiveCounterType.REPLAY_SESSIONS) == 0, "the replay to end"
+        )
         publication.close()
         archive.stop_recording(channel, stream_id)

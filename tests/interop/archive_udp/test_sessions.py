@@ -12,6 +12,7 @@ from waits import wait_until
 
 from aerolog.archive.client import AeronArchive, ArchiveClientOptions, ArchiveConnection
 from aerolog.archive.protocol import PROTOCOL_VERSION, AuthConnectRequest
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.transport.errors import AerologError, AeronTimeoutError, ArchiveError
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ pytestmark = [
     pytest.mark.error_log("controlSessionId=", "onPublicationError", at_times=True),
 ]
 HOST = "127.0.0.1"
-SESSIONS = 102
-SESSION = 113
+SESSIONS = ArchiveCounterType.CONTROL_SESSIONS
+SESSION = ArchiveCounterType.CONTROL_SESSION
 
 
 def session_counters(site: Any) -> dict[int, Any]:

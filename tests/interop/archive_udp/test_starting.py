@@ -10,12 +10,13 @@ import pytest
 from waits import wait_until
 
 from aerolog.transport.client import CountersReader
+from aerolog.transport.counters.counter_types import CounterType
 
 pytestmark = pytest.mark.interop
 HOST = "127.0.0.1"
 SYSTEM_COUNTERS = 46
 OWN_TYPES = 1000
-HEARTBEAT = 11
+HEARTBEAT = CounterType.CLIENT_HEARTBEAT
 MAKES = ["reference", "ours"]
 
 

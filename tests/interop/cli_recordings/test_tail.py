@@ -11,6 +11,8 @@ from peer.streams import free_port
 from waits import wait_until
 
 from aerolog.archive.client import SourceLocation
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
+from aerolog.transport.counters.counter_types import CounterType
 
 from .conftest import CHANNEL, Recordist
 
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.interop
 
-SUBSCRIBER_POSITION_TYPE_ID = 4
-REPLAY_SESSIONS_TYPE_ID = 112
+SUBSCRIBER_POSITION_TYPE_ID = CounterType.SUBSCRIBER_POSITION
+REPLAY_SESSIONS_TYPE_ID = ArchiveCounterType.REPLAY_SESSIONS
 SESSION_AND_STREAM = struct.Struct("<ii")
 
 

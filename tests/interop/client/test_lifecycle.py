@@ -34,6 +34,7 @@ from aerolog.transport.client import (
     driver_is_active,
     request_termination,
 )
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.errors import (
     AerologError,
     ClientTimeoutError,
@@ -84,7 +85,9 @@ def test_the_driver_sees_name_and_heartbeat_of_the_client(connect, any_driver, w
     client.add_subscription("aeron:ipc", 1)
 
     def label():
-        counter = client.counters.find(type_id=11, registration_id=client.client_id)
+        counter = client.counters.find(
+            type_id=CounterType.CLIENT_HEARTBEAT, registration_id=client.client_id
+        )
         return counter is not None and "name=shown version=1.51.0" in counter.label and counter
 
     counter = wait_until(label, "the signed label")
@@ -208,7 +211,7 @@ def test_a_client_that_was_stopped_too_long_ends_itself(start_server, implementa
         process.send_signal(signal.SIGSTOP)
         reader = CountersReader(server.aeron_dir)
         deadline = time.monotonic() + 30
-        while reader.find(type_id=11) is not None:
+        while reader.find(type_id=CounterType.CLIENT_HEARTBEAT) is not None:
             assert time.monotonic() < deadline, "the driver did not give the client up"
             time.sleep(0.01)
         process.send_signal(signal.SIGCONT)
@@ -246,7 +249,12 @@ def test_closing_a_client_tells_the_driver_and_ends_everything(
     with pytest.raises(ResourceClosedError):
         counter.value = 1
     wait_until(
-        lambda: watcher.counters.find(type_id=11, registration_id=client.client_id) is None,
+        lambda: (
+            watcher.counters.find(
+                type_id=CounterType.CLIENT_HEARTBEAT, registration_id=client.client_id
+            )
+            is None
+        ),
         "the driver to forget the client",
     )
 
@@ -373,9 +381,9 @@ def test_counters_are_written_found_and_freed(connect, any_driver, aeron, wait_u
     with pytest.raises(KeyError):
         watcher.counters[65536 * 2]
     with pytest.raises(ConfigurationError, match="key of 113 bytes"):
-        aeron.add_counter(1, "x", bytes(113))
+        aeron.add_counter(1001, "x", bytes(113))
     with pytest.raises(ConfigurationError, match="label of 381"):
-        aeron.add_counter(1, "x" * 381)
+        aeron.add_counter(1001, "x" * 381)
 
 
 def test_static_counters_are_shared_and_stay(connect, any_driver, stream_id):
@@ -453,7 +461,10 @@ def test_an_unclosed_client_warns_and_is_closed(any_driver, connect, wait_until)
     with pytest.warns(ResourceWarning, match="unclosed <Aeron"):
         client_id = forget()
     wait_until(
-        lambda: watcher.counters.find(type_id=11, registration_id=client_id) is None,
+        lambda: (
+            watcher.counters.find(type_id=CounterType.CLIENT_HEARTBEAT, registration_id=client_id)
+            is None
+        ),
         "the driver to forget the client",
     )
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.logbuffer.descriptor import LOG_META_LENGTH
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.memory.ring_buffer import HEADER_LENGTH
@@ -15,7 +16,10 @@ PROPERTIES = {
     "aeron.client.liveness.timeout": "4s",
     "aeron.publication.unblock.timeout": "4500ms",
 }
-UNBLOCKED_PUBLICATIONS, UNBLOCKED_COMMANDS = 19, 20
+UNBLOCKED_PUBLICATIONS, UNBLOCKED_COMMANDS = (
+    SystemCounter.UNBLOCKED_PUBLICATIONS,
+    SystemCounter.UNBLOCKED_COMMANDS,
+)
 
 
 @pytest.fixture(params=["ours", "reference"])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.logbuffer.descriptor import LOG_META_LENGTH
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol import commands as c
@@ -240,7 +241,11 @@ def destinations(client, _, note, port, other_port, control, *__):
 def mdc_count(client):
     """Number of destinations of the one publication that has any."""
     counters = client.cnc.counters
-    return next(counters.counter_value(k.counter_id) for k in counters if k.type_id == 18)
+    return next(
+        counters.counter_value(k.counter_id)
+        for k in counters
+        if k.type_id == CounterType.MDC_DESTINATIONS
+    )
 
 
 def ends(client, other, note, port, control, *__):

@@ -40,7 +40,7 @@ def work(server: Any, port: int) -> None:
         for channel in ("aeron:udp?endpoint=no-such-host.invalid:4000", "aeron:udp?endpoint=x|y"):
             with pytest.raises(RegistrationError):
                 aeron.add_publication(channel, 5)
-        aeron.add_counter(1101, "a label", b"key").close()
+        aeron.add_counter(1001, "a label", b"key").close()
         manual = aeron.add_publication("aeron:udp?control-mode=manual|fc=min", 1002)
         manual.add_destination(udp)
         manual.remove_destination(udp)
@@ -120,7 +120,7 @@ def test_what_is_no_event_is_told_of_and_passed_over(
         },
     )
     with Aeron.connect(server.aeron_dir) as aeron:
-        aeron.add_counter(1101, "a label").close()
+        aeron.add_counter(1001, "a label").close()
     server.wait("CMD_IN_CLIENT_CLOSE")
     assert server.process.stop() == 0
 

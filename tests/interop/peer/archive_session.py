@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from waits import wait_until
 
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.transport.client import CountersReader
 
 if TYPE_CHECKING:
     from peer.client import JavaAeron, JavaArchive, JavaPublication
 
-REPLAY_SESSIONS = 112  # type id of the counter of an archive's replays
+REPLAY_SESSIONS = (
+    ArchiveCounterType.REPLAY_SESSIONS
+)  # type id of the counter of an archive's replays
 
 
 class ArchiveCounters(ABC):

@@ -111,7 +111,7 @@ class RawClient:
             f"{k.counter_id} {k.type_id} [{k.label}] {k.key.hex()} {k.registration_id} "
             f"{k.owner_id} {k.reference_id}"
             for k in self.cnc.counters
-            if k.type_id != 0
+            if k.type_id != CounterType.SYSTEM
         ]
 
 

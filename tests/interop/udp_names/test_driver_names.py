@@ -4,13 +4,20 @@ import pytest
 from peer.streams import free_port
 from waits import wait_until
 
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.errors import RegistrationError
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 pytestmark = pytest.mark.interop
-NEIGHBORS, CACHE, BOOTSTRAP, NAME_ENTRY = 15, 16, 21, 2001
-RESOLUTION_CHANGES = 25
+NEIGHBORS, CACHE, BOOTSTRAP, NAME_ENTRY = (
+    CounterType.RESOLVER_NEIGHBORS,
+    CounterType.RESOLVER_CACHE_ENTRIES,
+    CounterType.RESOLVER_BOOTSTRAP_NEIGHBOR,
+    CounterType.NAME_ENTRY,
+)
+RESOLUTION_CHANGES = SystemCounter.RESOLUTION_CHANGES
 
 
 def resolver(name, bootstrap=None):

@@ -8,6 +8,7 @@ from ipaddress import ip_address
 import pytest
 
 from aerolog.transport.client import Aeron
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.errors import RegistrationError
 from aerolog.transport.network.addresses import SocketAddress
 from aerolog.transport.network.name_gossip import GossipOptions, NameGossip
@@ -19,7 +20,10 @@ from aerolog.transport.protocol.frame_codec import (
 )
 
 DEADLINE_S = 30.0
-NEIGHBORS_COUNTER, CACHE_COUNTER = 15, 16
+NEIGHBORS_COUNTER, CACHE_COUNTER = (
+    CounterType.RESOLVER_NEIGHBORS,
+    CounterType.RESOLVER_CACHE_ENTRIES,
+)
 
 
 class OurResolver:

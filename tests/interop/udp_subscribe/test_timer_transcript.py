@@ -7,6 +7,7 @@ import pytest
 from peer.raw_client import RawClient
 
 from aerolog.testing.direct_log import DirectPublication
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol import commands as c
@@ -131,7 +132,7 @@ def untethered(s):
     client.cnc.counters.set_value(position, 28 * FRAME)
     s.until("left behind", r.UnavailableImage)
     s.until("back again", r.AvailableImage)
-    joined = [k.value for k in client.cnc.counters if k.type_id == 4]
+    joined = [k.value for k in client.cnc.counters if k.type_id == CounterType.SUBSCRIBER_POSITION]
     assert joined == [28 * FRAME] * 2
     s.note_counters("counters")
 

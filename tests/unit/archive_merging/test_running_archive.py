@@ -11,6 +11,7 @@ from merge_folders import Row, merged, row_of
 from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive, AsyncAeronArchive, AsyncMergedReplay, MergedReplay
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.time_index import TimeIndex
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import (
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 CHANNEL = "aeron:ipc?term-length=64k"
 STREAM_ID = 300
-REPLAY_SESSIONS = 112
+REPLAY_SESSIONS = ArchiveCounterType.REPLAY_SESSIONS
 RECORDINGS = 5
 ROUNDS = 120
 PATIENCE_S = 30.0

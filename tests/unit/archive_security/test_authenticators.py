@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.service import access
 from aerolog.archive.service.properties import ArchiveConfig
 from aerolog.transport.config.sources import Properties
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHEAP = 4
-REJECTED, UNAUTHORISED = 1101, 1102
+REJECTED, UNAUTHORISED = (
+    ArchiveCounterType.AUTHENTICATIONS_REJECTED,
+    ArchiveCounterType.REQUESTS_UNAUTHORISED,
+)
 OK = ap.ControlResponseCode.OK
 
 
@@ -165,9 +169,9 @@ def test_hashing_does_not_hold_up_the_archive(make_rig, passwords) -> None:
     rig.wait(lambda: busy.given, "the password to be given to the executor")
     rig.pass_time(4000)
     assert rig.answers(1) == []
-    assert rig.counter(102) == 1
+    assert rig.counter(ArchiveCounterType.CONTROL_SESSIONS) == 1
     rig.pass_time(1500)
-    assert rig.counter(102) == 0
+    assert rig.counter(ArchiveCounterType.CONTROL_SESSIONS) == 0
     assert busy.given[0].cancelled()
 
 
@@ -297,11 +301,13 @@ def test_an_authenticator_forgets_the_sessions_that_have_ended(make_rig, keys, p
                     encoded_credentials=b"ali",
                 )
             )
-        rig.wait(lambda rig=rig: rig.counter(102) == 5, "five sessions")
+        rig.wait(
+            lambda rig=rig: rig.counter(ArchiveCounterType.CONTROL_SESSIONS) == 5, "five sessions"
+        )
         authenticator = rig.archive._conductor._sessions._authenticator
         assert len(getattr(authenticator, remembered)) == 5
         rig.pass_time(7000)
-        assert rig.counter(102) == 0
+        assert rig.counter(ArchiveCounterType.CONTROL_SESSIONS) == 0
         assert len(getattr(authenticator, remembered)) == 0
 
 

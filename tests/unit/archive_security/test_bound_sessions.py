@@ -6,13 +6,14 @@ import itertools
 from typing import TYPE_CHECKING
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 
 if TYPE_CHECKING:
     from archive_rig import Rig
 
     from aerolog.transport.client import ExclusivePublication
 
-CONTROL_SESSIONS = 102
+CONTROL_SESSIONS = ArchiveCounterType.CONTROL_SESSIONS
 CORRELATION_ID = 77
 
 

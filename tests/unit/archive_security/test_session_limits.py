@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.service.conductor.control_session import QUEUED_OVERHEAD, SessionEnd
 
 if TYPE_CHECKING:
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 
     from archive_rig import Rig
 
-CONTROL_SESSIONS = 102
-SESSION_COUNTER = 113
-REFUSED = 1103
-DROPPED = 1104
+CONTROL_SESSIONS = ArchiveCounterType.CONTROL_SESSIONS
+SESSION_COUNTER = ArchiveCounterType.CONTROL_SESSION
+REFUSED = ArchiveCounterType.SESSIONS_REFUSED
+DROPPED = ArchiveCounterType.SESSIONS_DROPPED
 SILENT = 1000
 CYCLE_LIMIT_S = 0.1  # the archive's own threshold for a cycle that is too long
 

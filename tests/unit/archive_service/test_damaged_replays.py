@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-REPLAYS = 112
+REPLAYS = ArchiveCounterType.REPLAY_SESSIONS
 FRAME = 1056
 COUNT = 70  # the last ones stand in a second segment
 PATH = "/archive/0-0.rec"

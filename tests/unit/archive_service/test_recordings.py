@@ -11,11 +11,12 @@ from aerolog.archive import protocol as ap
 from aerolog.archive.format.catalog_file import CatalogReader
 from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.service import Archive
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.errors import ActiveArchiveError, ConfigurationError, RegistrationError
 
 CHANNEL = "aeron:ipc?term-length=64k"
 LOCAL = ap.SourceLocation.LOCAL
-ERRORS = 15  # the driver's counter, which the archive shares
+ERRORS = SystemCounter.ERRORS  # the driver's counter, which the archive shares
 
 
 def stop_position(rig, recording_id: int) -> int:

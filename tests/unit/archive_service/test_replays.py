@@ -5,8 +5,9 @@ from __future__ import annotations
 import struct
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 
-REPLAYS = 112
+REPLAYS = ArchiveCounterType.REPLAY_SESSIONS
 FRAME = 1056
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 
-CONTROL_SESSIONS = 102
+CONTROL_SESSIONS = ArchiveCounterType.CONTROL_SESSIONS
 
 
 def test_the_ok_is_repeated_every_200_ms_until_the_first_request(rig) -> None:
@@ -73,7 +74,13 @@ def test_closing_ends_the_response_stream_and_frees_the_counter(rig) -> None:
     rig.send(ap.CloseSessionRequest(control_session_id=rig.session_id))
     rig.wait(lambda: not rig.responses.is_connected, "the response stream to end")
     rig.wait(
-        lambda: not [c for c in rig.aeron.counters.infos() if c.type_id == 113],
+        lambda: (
+            not [
+                c
+                for c in rig.aeron.counters.infos()
+                if c.type_id == ArchiveCounterType.CONTROL_SESSION
+            ]
+        ),
         "the session's counter to go",
     )
     assert rig.counter(CONTROL_SESSIONS) == 0

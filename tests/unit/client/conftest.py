@@ -10,6 +10,7 @@ import pytest
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.clock import ManualClock
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.cnc import CncFile, CncHeader, CncLengths
@@ -107,7 +108,7 @@ class PlayedDriver:
         logs = self.logs[number]
         logs.is_connected = True
         self.limits[number] = self.counters.allocate(
-            1, "pub-lmt", registration_id=number, value=TERM_LENGTH // 2
+            CounterType.PUBLISHER_LIMIT, "pub-lmt", registration_id=number, value=TERM_LENGTH // 2
         )
         ready = responses.ExclusivePublicationReady if exclusive else responses.PublicationReady
         ids = (number, number, logs.session_id, command.stream_id, self.limits[number], -1)
@@ -127,7 +128,7 @@ class PlayedDriver:
     def add_heartbeat(self, client_id: int) -> int:
         """The client's heartbeat counter."""
         return self.counters.allocate(
-            11,
+            CounterType.CLIENT_HEARTBEAT,
             f"client-heartbeat: id={client_id}",
             client_id.to_bytes(8, "little", signed=True),
             registration_id=client_id,
@@ -138,7 +139,7 @@ class PlayedDriver:
     def available_image(self, subscription: Any, log_id: int, **changes: Any) -> None:
         """Tell of an image of a log."""
         self.images[log_id] = self.counters.allocate(
-            4,
+            CounterType.SUBSCRIBER_POSITION,
             "sub-pos",
             registration_id=subscription.registration_id,
             reference_id=log_id,

@@ -6,6 +6,7 @@ import pytest
 
 from aerolog.transport.client import Aeron, ClientOptions, OfferStatus
 from aerolog.transport.client.options import default_aeron_dir
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.errors import (
     AerologError,
     BroadcastLappedError,
@@ -94,7 +95,7 @@ def test_a_log_that_is_gone_fails_its_add_and_nothing_else(driver, aeron):
 def test_a_log_that_is_none_fails_its_add(driver, aeron, tmp_path, content):
     path = tmp_path / "bad.logbuffer"
     path.write_bytes(content)
-    driver.counters.allocate(1, "pub-lmt")
+    driver.counters.allocate(CounterType.PUBLISHER_LIMIT, "pub-lmt")
     driver.answers[commands.AddPublication] = lambda c: [
         responses.PublicationReady(c.correlation_id, c.correlation_id, 1, 1, 0, -1, str(path))
     ]

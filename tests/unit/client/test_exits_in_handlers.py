@@ -11,6 +11,7 @@ import pytest
 from waits import wait_until
 
 from aerolog.transport.client import Aeron
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver.media_driver import MediaDriver
 from aerolog.transport.errors import ResourceClosedError
 
@@ -88,9 +89,14 @@ def test_a_handler_that_raises_it_ends_the_client_with_a_reason(
         publication.close()
         counter.close()
         check_ended(aeron, errors, kind)
-    heartbeats = [info for info in other.counters.infos() if info.type_id == 11]
+    heartbeats = [
+        info for info in other.counters.infos() if info.type_id == CounterType.CLIENT_HEARTBEAT
+    ]
     wait_until(
-        lambda: len([i for i in other.counters.infos() if i.type_id == 11]) == 1,
+        lambda: (
+            len([i for i in other.counters.infos() if i.type_id == CounterType.CLIENT_HEARTBEAT])
+            == 1
+        ),
         f"the driver to let the client go, of {heartbeats}",
     )
 

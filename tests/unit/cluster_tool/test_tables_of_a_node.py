@@ -13,6 +13,7 @@ from node_steps import STEPS, with_ours
 
 from aerolog.cluster.files import ClusterMarkFile, RecordingLog, service_mark_name
 from aerolog.cluster.protocol import (
+    MODULE_SNAPSHOT_TYPE_ID,
     ClusterComponentType,
     ClusterSession,
     ClusterTimeUnit,
@@ -228,7 +229,7 @@ def test_the_snapshot_is_read_in_the_archives_folder(run: Run, tmp_path: Path) -
     mark.terminated()
     begin, end = (
         SnapshotMarker(
-            type_id=1,
+            type_id=MODULE_SNAPSHOT_TYPE_ID,
             log_position=960,
             leadership_term_id=1,
             mark=mark,

@@ -14,6 +14,7 @@ from mark_headers import archive_header
 
 from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.time_index import index_path
 from aerolog.archive.verification import verify_recording
@@ -293,7 +294,10 @@ def test_a_recording_that_nobody_writes_is_found_in_a_running_archive(folder, fi
     assert "recording-without-writer" in found_in(archive_dir=str(folder))
     key = (0).to_bytes(8, "little") + (1001).to_bytes(4, "little") + (0).to_bytes(4, "little")
     files.counters.allocate(
-        100, "rec-pos: 0 1001 10 aeron:ipc - archiveId=1", key + (1).to_bytes(8, "little"), value=64
+        ArchiveCounterType.RECORDING_POSITION,
+        "rec-pos: 0 1001 10 aeron:ipc - archiveId=1",
+        key + (1).to_bytes(8, "little"),
+        value=64,
     )
     assert "recording-without-writer" not in found_in(archive_dir=str(folder))
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
@@ -33,7 +34,7 @@ def test_keepalive_close_and_session_ids_make_no_client(bench):
     assert names(bench.do(lambda i, n: c.GetNextAvailableSessionId(i, n, 7))) == [
         "NextAvailableSessionId"
     ]
-    assert bench.counters(11) == []
+    assert bench.counters(CounterType.CLIENT_HEARTBEAT) == []
 
 
 def test_a_keepalive_command_moves_the_heartbeat(bench):
@@ -79,10 +80,10 @@ def test_closing_cleans_up_at_the_next_timer_event_without_a_timeout(bench):
         r.UnavailableCounter(bench.client_id, 48),
     ]
     assert bench.value(SystemCounter.CLIENT_TIMEOUTS) == 0
-    assert bench.counters(4) == []
-    assert bench.counters(12) == [46]
+    assert bench.counters(CounterType.SUBSCRIBER_POSITION) == []
+    assert bench.counters(CounterType.PUBLISHER_POSITION) == [46]
     bench.pass_time(1 * S)
-    assert bench.counters(12) == []
+    assert bench.counters(CounterType.PUBLISHER_POSITION) == []
 
 
 def test_a_client_that_comes_back_after_its_timeout_is_a_new_one(start):
@@ -143,7 +144,7 @@ def test_a_counter_that_a_client_has_scribbled_over_disturbs_nobody_else(bench):
     ready = bench.publication()
     bench.subscription()
     metadata_begin = 128 + bench.cnc.header.lengths.to_driver + bench.cnc.header.lengths.to_clients
-    for counter_id in (ready.limit_counter_id, *bench.counters(11)):
+    for counter_id in (ready.limit_counter_id, *bench.counters(CounterType.CLIENT_HEARTBEAT)):
         bench.cnc.mapped.store_i32(metadata_begin + 512 * counter_id, 0)
     bench.alive.clear()
     assert names(bench.pass_time(12 * S)).count("ClientTimeout") == 2

@@ -2,6 +2,7 @@
 
 import pytest
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.logbuffer.descriptor import LOG_META_LENGTH
 from aerolog.transport.protocol import commands as c
@@ -85,7 +86,7 @@ def test_the_publishers_position_is_sampled(bench, pair):
     _, writer, _ = pair
     position = writer.offer(MESSAGE)
     bench.turn()
-    assert bench.value(bench.counters(12)[0]) == position
+    assert bench.value(bench.counters(CounterType.PUBLISHER_POSITION)[0]) == position
 
 
 def test_the_slowest_subscriber_decides_and_leaving_frees_the_publisher(bench, pair):
@@ -106,7 +107,11 @@ def test_without_subscribers_the_limit_goes_back_to_what_was_consumed(bench, pai
         writer.offer(MESSAGE)
     reader.poll(3)
     bench.turn()
-    (subscription,) = [k.registration_id for k in bench.cnc.counters if k.type_id == 4]
+    (subscription,) = [
+        k.registration_id
+        for k in bench.cnc.counters
+        if k.type_id == CounterType.SUBSCRIBER_POSITION
+    ]
     bench.do(lambda i, n: c.RemoveSubscription(i, n, subscription))
     assert writer.position_limit == 3 * FRAMED
     assert writer.offer(MESSAGE) == -1
@@ -117,7 +122,7 @@ def test_without_subscribers_the_limit_goes_back_to_what_was_consumed(bench, pai
 def test_a_subscriber_position_beyond_the_publisher_is_not_believed(bench, pair):
     _, writer, _ = pair
     writer.offer(MESSAGE)
-    (counter_id,) = bench.counters(4)
+    (counter_id,) = bench.counters(CounterType.SUBSCRIBER_POSITION)
     bench.cnc.counters.set_value(counter_id, 2**62)
     bench.turn()
     assert writer.position_limit <= FRAMED + WINDOW
@@ -175,7 +180,12 @@ def test_a_publication_drains_before_its_images_go(bench, pair):
     assert bench.files.exists(ready.log_file)
     assert bench.pass_time(1 * S) == []
     assert not bench.files.exists(ready.log_file)
-    assert bench.counters(1) == bench.counters(4) == bench.counters(12) == []
+    assert (
+        bench.counters(CounterType.PUBLISHER_LIMIT)
+        == bench.counters(CounterType.SUBSCRIBER_POSITION)
+        == bench.counters(CounterType.PUBLISHER_POSITION)
+        == []
+    )
 
 
 def test_a_draining_publication_is_joined_only_while_something_is_left(bench, pair):
@@ -362,4 +372,4 @@ def test_a_full_counters_buffer_refuses_a_publication_and_leaves_nothing_behind(
     )
     assert bench.value(SystemCounter.BYTES_CURRENTLY_MAPPED) == mapped
     assert bench.files.list_dir(f"{bench.driver.aeron_dir}/publications") == []
-    assert bench.counters(12) == []
+    assert bench.counters(CounterType.PUBLISHER_POSITION) == []

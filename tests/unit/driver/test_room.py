@@ -3,6 +3,7 @@
 import pytest
 
 from aerolog.testing import FakeFileSystem
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.logs.term_allocation import TermAllocation
 from aerolog.transport.errors import ErrorCode, StorageSpaceError
@@ -30,7 +31,7 @@ def test_a_log_that_does_not_fit_is_refused_with_the_storage_code(bench):
     assert error.code == ErrorCode.STORAGE_SPACE
     assert "insufficient usable storage for new log of length=200704 usable=196608" in error.message
     assert bench.files.list_dir(f"{bench.driver.aeron_dir}/publications") == []
-    assert bench.counters(12) == []
+    assert bench.counters(CounterType.PUBLISHER_POSITION) == []
     assert bench.value(SystemCounter.ERRORS) == 1
     bench.files.fill_up(free_bytes=4 * TERM)
     assert bench.publication().session_id

@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
@@ -131,7 +132,9 @@ class Life:
 
     def read(self):
         counters = self.bench.cnc.counters
-        received = {k.registration_id: k.value for k in self.bench.counters(5)}
+        received = {
+            k.registration_id: k.value for k in self.bench.counters(CounterType.RECEIVER_POSITION)
+        }
         for counter_id, image in self.images.items():
             if image.correlation_id in received and self.random.random() < 0.7:
                 counters.set_value(counter_id, received[image.correlation_id])

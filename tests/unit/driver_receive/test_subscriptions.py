@@ -155,7 +155,9 @@ def test_wildcard_ports_are_shown_and_every_subscription_has_its_own(bench):
     first = bench.subscription("aeron:udp?endpoint=10.0.0.1:0")
     second = bench.subscription("aeron:udp?endpoint=10.0.0.1:0")
     assert first.channel_status_id != second.channel_status_id
-    ports = {int(k.label.rpartition(":")[2]) for k in bench.counters(14)}
+    ports = {
+        int(k.label.rpartition(":")[2]) for k in bench.counters(CounterType.LOCAL_SOCKET_ADDRESS)
+    }
     assert len(ports) == 2
     assert 0 not in ports
 
@@ -164,24 +166,33 @@ def test_wildcard_ports_come_from_the_range_and_go_back_to_it(start):
     bench = start(receiver_wildcard_port_range="25000 25001")
     first = bench.subscription("aeron:udp?endpoint=10.0.0.1:0")
     bench.subscription("aeron:udp?endpoint=10.0.0.1:0")
-    assert [k.label.rpartition(":")[2] for k in bench.counters(14)] == ["25000", "25001"]
+    assert [
+        k.label.rpartition(":")[2] for k in bench.counters(CounterType.LOCAL_SOCKET_ADDRESS)
+    ] == ["25000", "25001"]
     code, text = bench.refused(sub("aeron:udp?endpoint=10.0.0.1:0"))
     assert code == 11
     assert "no available ports in range 25000 25001" in text
     bench.remove(first)
     bench.subscription("aeron:udp?endpoint=10.0.0.1:0")
-    assert sorted(k.label.rpartition(":")[2] for k in bench.counters(14)) == ["25000", "25001"]
+    assert sorted(
+        k.label.rpartition(":")[2] for k in bench.counters(CounterType.LOCAL_SOCKET_ADDRESS)
+    ) == ["25000", "25001"]
 
 
 def test_ipv6_addresses_are_shown_in_full(bench):
     bench.subscription("aeron:udp?endpoint=[::1]:24327")
-    assert bench.counter(14).label.endswith(" [0:0:0:0:0:0:0:1]:24327")
+    assert bench.counter(CounterType.LOCAL_SOCKET_ADDRESS).label.endswith(
+        " [0:0:0:0:0:0:0:1]:24327"
+    )
 
 
 def test_a_group_is_joined_and_its_answers_go_to_the_next_address(bench):
     channel = "aeron:udp?endpoint=224.20.30.39:24328|interface=127.0.0.1"
     bench.subscription(channel)
-    assert bench.counter(7).label == f"rcv-channel: {channel} 0.0.0.0:24328"
+    assert (
+        bench.counter(CounterType.RECEIVE_CHANNEL_STATUS).label
+        == f"rcv-channel: {channel} 0.0.0.0:24328"
+    )
     assert bench.refused(sub(channel.replace("30.39", "30.41") + "|ttl=300")) == (
         11,
         "java.lang.IllegalArgumentException : Invalid TTL/hop value",

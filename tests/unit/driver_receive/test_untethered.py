@@ -1,5 +1,6 @@
 """Untethered subscribers of images: left behind, resting, back again."""
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.protocol import responses as r
 
 STREAM = 7
@@ -78,7 +79,9 @@ def test_without_rejoin_it_is_left_behind_for_good(bench):
     position = run_ahead(bench, source, keen)
     told = keep_alive(bench, source, position, 5 * S)
     assert [type(m) for m in told] == [r.UnavailableImage]
-    assert lazy.position_counter_id not in {k.counter_id for k in bench.counters(4)}
+    assert lazy.position_counter_id not in {
+        k.counter_id for k in bench.counters(CounterType.SUBSCRIBER_POSITION)
+    }
 
 
 def test_one_that_keeps_up_stays(bench):

@@ -12,22 +12,21 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 from shared_memory import memory_folder
 
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.metrics.metrics_exporter import Exporter, MetricSources
 from aerolog.tools.metrics.otlp import metrics_data
 from aerolog.tools.metrics.prometheus import text
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.cnc_header import HEADER_LENGTH, CncHeader, CncLengths, cnc_path
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 LENGTHS = CncLengths(1024 + 768, 1024 + 128, 512 * 4 * 32, 128 * 32, 4096)
 #: Types that say something of streams, clients, channels, recordings, archives and clusters.
-TYPES = (
-    *(0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 17, 19, 20),
-    *(100, 101, 103, 113),
-    *(200, 204, 207, 215, 217, 241),
-)
+TYPES = (*CounterType, *ArchiveCounterType, *ClusterCounterType)
 
 
 def make_driver(folder: Path, chance: random.Random) -> None:

@@ -13,10 +13,12 @@ from live_archive import CHANNEL, STREAM_ID, archiving, until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.layout import CATALOG_NAME
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.metrics.metrics_exporter import Exporter, MetricSources
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.cnc_header import CncHeader, CncLengths
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -128,7 +130,7 @@ def test_a_driver_that_goes_and_comes_back(home: Path) -> None:
         assert state_of(collect(exporter), "driver", directory) == (0, "missing")
 
         driver = Driver(directory)
-        counter = driver.counters.allocate(0, "Bytes sent", b"", value=77)
+        counter = driver.counters.allocate(CounterType.SYSTEM, "Bytes sent", b"", value=77)
         assert counter == 0
         found = collect(exporter)
         assert state_of(found, "driver", directory) == (1, "alive")
@@ -148,7 +150,7 @@ def test_a_driver_that_goes_and_comes_back(home: Path) -> None:
         shutil.rmtree(directory)
         assert state_of(collect(exporter), "driver", directory) == (0, "missing")
 
-        Driver(directory).counters.allocate(0, "Bytes sent", b"", value=5)
+        Driver(directory).counters.allocate(CounterType.SYSTEM, "Bytes sent", b"", value=5)
         found = collect(exporter)
         assert state_of(found, "driver", directory) == (1, "alive")
         assert found["driver_sent_bytes_total"][str(directory),] == 5
@@ -163,16 +165,37 @@ def test_clusters_of_a_driver(home: Path) -> None:
         )
 
     for type_id, value in {
-        200: 1, 201: 2, 202: 1, 203: 4_096, 205: 3, 207: 17, 212: 1, 213: 2, 214: 5,
-        216: 10**9, 217: 4, 234: 2 * 10**9, 235: 6, 238: 7, 239: 8,
-    }.items():  # fmt: skip
+        ClusterCounterType.MODULE_STATE: 1,
+        ClusterCounterType.NODE_ROLE: 2,
+        ClusterCounterType.CONTROL_TOGGLE: 1,
+        ClusterCounterType.COMMIT_POSITION: 4_096,
+        ClusterCounterType.SNAPSHOT_COUNT: 3,
+        ClusterCounterType.ELECTION_STATE: 17,
+        ClusterCounterType.MODULE_ERRORS: 1,
+        ClusterCounterType.TIMED_OUT_CLIENTS: 2,
+        ClusterCounterType.INVALID_REQUESTS: 5,
+        ClusterCounterType.MODULE_MAX_CYCLE: 10**9,
+        ClusterCounterType.MODULE_CYCLES_EXCEEDED: 4,
+        ClusterCounterType.MODULE_MAX_SNAPSHOT: 2 * 10**9,
+        ClusterCounterType.MODULE_SNAPSHOTS_EXCEEDED: 6,
+        ClusterCounterType.ELECTION_COUNT: 7,
+        ClusterCounterType.LEADERSHIP_TERM: 8,
+    }.items():
         add(type_id, value, 9)
     for type_id, value in {
-        215: 11, 218: 3 * 10**9, 219: 12, 236: 4 * 10**9, 237: 13, 1201: 14, 1202: 5 * 10**9,
-    }.items():  # fmt: skip
+        ClusterCounterType.SERVICE_ERRORS: 11,
+        ClusterCounterType.SERVICE_MAX_CYCLE: 3 * 10**9,
+        ClusterCounterType.SERVICE_CYCLES_EXCEEDED: 12,
+        ClusterCounterType.SERVICE_MAX_SNAPSHOT: 4 * 10**9,
+        ClusterCounterType.SERVICE_SNAPSHOTS_EXCEEDED: 13,
+        ClusterCounterType.SERVICE_MISSED: 14,
+        ClusterCounterType.SERVICE_EGRESS_WAIT: 5 * 10**9,
+    }.items():
         add(type_id, value, 9, 0)
     for session_id in (1, 2):
-        driver.counters.allocate(241, "session", struct.pack("<iq", 9, session_id), value=1)
+        driver.counters.allocate(
+            ClusterCounterType.SESSION, "session", struct.pack("<iq", 9, session_id), value=1
+        )
     add(200, 99, 10)
 
     with Exporter(MetricSources((str(home / "aeron"),))) as exporter:
@@ -205,7 +228,12 @@ def test_clusters_of_a_driver(home: Path) -> None:
 def test_more_clusters_than_labels_share_one(home: Path) -> None:
     driver = Driver(home / "aeron")
     for cluster_id in range(3):
-        driver.counters.allocate(212, "Cluster Errors", struct.pack("<i", cluster_id), value=1)
+        driver.counters.allocate(
+            ClusterCounterType.MODULE_ERRORS,
+            "Cluster Errors",
+            struct.pack("<i", cluster_id),
+            value=1,
+        )
 
     with Exporter(MetricSources((str(home / "aeron"),), limit=1)) as exporter:
         found = collect(exporter)
@@ -221,7 +249,7 @@ def test_more_clusters_than_labels_share_one(home: Path) -> None:
 def test_several_directories_in_one_process(home: Path, tmp_path: Path) -> None:
     drivers = [Driver(home / name) for name in ("a", "b")]
     for value, driver in enumerate(drivers, 1):
-        driver.counters.allocate(0, "Bytes sent", b"", value=value)
+        driver.counters.allocate(CounterType.SYSTEM, "Bytes sent", b"", value=value)
     folders = [tmp_path / name for name in ("x", "y")]
     for count, folder in enumerate(folders, 1):
         folder.mkdir()

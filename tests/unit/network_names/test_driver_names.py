@@ -5,6 +5,7 @@ from ipaddress import ip_address
 
 import pytest
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.names.driver_names import names_hosts
 from aerolog.transport.errors import ChannelUriError
@@ -13,7 +14,7 @@ from aerolog.transport.network.addresses import SocketAddress
 ALPHA = "aeron:udp?endpoint=alpha:4000"
 OLD = SocketAddress(ip_address("10.0.0.1"), 4000)
 NEW = SocketAddress(ip_address("10.0.0.9"), 4000)
-NAME_ENTRY = 2001
+NAME_ENTRY = CounterType.NAME_ENTRY
 WARNING = "io.aeron.exceptions.AeronEvent: WARN - "
 
 

@@ -2,13 +2,18 @@
 
 import pytest
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.names.gossip_agent import WORK_INTERVAL_NS
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.network.networks import SYSTEM_NETWORK
 
 S = 1_000_000_000
-NEIGHBORS, CACHE, BOOTSTRAP = 15, 16, 21
+NEIGHBORS, CACHE, BOOTSTRAP = (
+    CounterType.RESOLVER_NEIGHBORS,
+    CounterType.RESOLVER_CACHE_ENTRIES,
+    CounterType.RESOLVER_BOOTSTRAP_NEIGHBOR,
+)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from waits import wait_until
 
 from aerolog.transport.client import Aeron
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import MediaDriver
 from aerolog.transport.driver.congestion_control import congestion_control_supplier
@@ -21,7 +22,7 @@ DEADLINE_S = 60
 UDP = "aeron:udp?endpoint=127.0.0.1:{port}|term-length=64k"
 GROUP = "aeron:udp?endpoint=224.20.30.41:{port}|interface=127.0.0.1|term-length=64k"
 _ports = iter(range(24_400, 24_500))
-PER_IMAGE = 10
+PER_IMAGE = CounterType.PER_IMAGE
 
 
 @pytest.fixture

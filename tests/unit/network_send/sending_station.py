@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from aerolog.testing.direct_log import DirectPublication
 from aerolog.testing.network import FakeNetwork
 from aerolog.transport.concurrent.clock import ManualClock
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control.flow_control import FlowControl, MaxFlowControl
 from aerolog.transport.driver.send.retransmit_handler import RetransmitHandler
@@ -63,7 +64,10 @@ class Stream:
         )
         self.logs = LogBuffers.create(file, metadata)
         names = ("pub_pos_id", "pub_lmt_id", "snd_pos_id", "snd_lmt_id", "snd_bpe_id")
-        self.ids = {name: bench.counters.allocate(1, name) for name in (*names, "snd_naks_id")}
+        self.ids = {
+            name: bench.counters.allocate(CounterType.PUBLISHER_LIMIT, name)
+            for name in (*names, "snd_naks_id")
+        }
         retransmit = RetransmitHandler(term_length, is_group=endpoint.is_group)
         self.publication = SendStream(
             self.logs,
@@ -138,7 +142,7 @@ class Bench:
             self.values, values_length, metadata_length, 0, values_length, self.clock
         )
         for counter in SystemCounter:
-            self.counters.allocate(0, counter.name)
+            self.counters.allocate(CounterType.SYSTEM, counter.name)
         self.network = FakeNetwork(self.clock)
         self.here = self.network.host("10.0.0.1")
         self.there = self.network.host("10.0.0.2")
@@ -180,7 +184,7 @@ class Bench:
 
     def multi(self, mode: int, **options: Any) -> tuple[SendEndpoint, int, Stream]:
         """A multi-destination endpoint, its counter and a publication of it."""
-        counter_id = self.counters.allocate(18, "mdc-num-dest")
+        counter_id = self.counters.allocate(CounterType.MDC_DESTINATIONS, "mdc-num-dest")
         destinations = SendDestinations(mode, counters=self.counters, counter_id=counter_id)
         port = self.here.open_send_port(None, (self.here.ipv4, 21000))
         endpoint = self.endpoint(port, destinations=destinations)

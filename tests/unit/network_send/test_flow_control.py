@@ -6,6 +6,7 @@ Spec wire-protocol 6, 18.7.
 import pytest
 
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver.flow_control.flow_control import (
     MAX_RECEIVERS,
     FlowControl,
@@ -249,7 +250,7 @@ def test_a_tagged_stream_believes_errors_with_its_tag(group_tag, left):
 def test_the_receivers_are_counted_where_others_see_it():
     mapped = MappedFile.anonymous(5 * 4096)
     counters = CountersManager(mapped, 0, 4 * 4096, 4 * 4096, 4096, SystemClock())
-    counter_id = counters.allocate(17, "fc-receivers")
+    counter_id = counters.allocate(CounterType.FLOW_CONTROL_RECEIVERS, "fc-receivers")
     flow = make_min()
     flow.status_message(A, 0, 4096, 0, 0)
     flow.bind_counter(counters, counter_id)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control.flow_control import MinFlowControl
 from aerolog.transport.driver.send.send_endpoint import DYNAMIC, MANUAL
@@ -45,7 +46,7 @@ def manual(bench, two):
 def test_receivers_are_learned_from_any_status_message_and_forgotten_after_5_s(bench, two):
     flow_control = MinFlowControl(TERM, group_min_size=2, receiver_timeout_ns=1000 * MS)
     endpoint, destinations, stream = bench.multi(DYNAMIC, flow_control=flow_control)
-    receivers = bench.counters.allocate(17, "fc-receivers")
+    receivers = bench.counters.allocate(CounterType.FLOW_CONTROL_RECEIVERS, "fc-receivers")
     flow_control.bind_counter(bench.counters, receivers)
     first, second = two
     bench.turn()

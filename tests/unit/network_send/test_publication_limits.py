@@ -5,6 +5,7 @@ Spec wire-protocol 5.8, 5.9; 11.
 
 import pytest
 
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver.conductor.driver_stream import ACTIVE, DRAINING, LINGER
 from aerolog.transport.driver.conductor.subscriber_positions import (
@@ -40,7 +41,9 @@ def consume(bench, receiver, stream):
 
 def spy(bench, stream, *, tethered=True):
     """A spy where spies join; its counter."""
-    counter_id = bench.counters.allocate(4, "sub-pos", value=stream.publication.join_position())
+    counter_id = bench.counters.allocate(
+        CounterType.SUBSCRIBER_POSITION, "sub-pos", value=stream.publication.join_position()
+    )
     stream.publication.add_subscriber(counter_id, tethered, bench.clock.now_ns())
     return counter_id
 

@@ -5,6 +5,7 @@ import errno
 import pytest
 
 from aerolog.testing import FakeFileSystem
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver.conductor.subscriber_positions import (
     SUBSCRIBER_ACTIVE,
     SUBSCRIBER_LINGER,
@@ -115,7 +116,7 @@ def positions(bench):
 
 
 def subscriber(bench, positions, value, *, tethered=True):
-    counter_id = bench.counters.allocate(4, "sub-pos", value=value)
+    counter_id = bench.counters.allocate(CounterType.SUBSCRIBER_POSITION, "sub-pos", value=value)
     positions.add(counter_id, tethered, 0)
     return counter_id
 

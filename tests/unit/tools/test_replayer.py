@@ -12,6 +12,7 @@ from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.tools.export.replayed_recordings import Assembler
 from aerolog.tools.replay import replayer
 from aerolog.tools.replay.replayer import range_of, wait_replayed
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.errors import ConfigurationError
 
 DESCRIPTOR = RecordingDescriptor(
@@ -74,7 +75,9 @@ class Counters:
         look = self._looks.pop(0) if len(self._looks) > 1 else self._looks[0]
         key = struct.pack("<qii", 5, SESSION, STREAM)
         other = SimpleNamespace(
-            type_id=12, key=struct.pack("<qii", 6, SESSION + 1, STREAM), value=7
+            type_id=CounterType.PUBLISHER_POSITION,
+            key=struct.pack("<qii", 6, SESSION + 1, STREAM),
+            value=7,
         )
         return [other, *(SimpleNamespace(type_id=t, key=key, value=v) for t, v in look.items())]
 

@@ -7,6 +7,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.cnc_header import CncHeader, CncLengths
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -38,7 +39,12 @@ class MadeUpDriver:
         self.losses = LossReport(RealFileSystem().create_mapped(str(folder / FILE_NAME), 4096))
         for counter_id, label in enumerate(_SYSTEM):
             self.counters.allocate(
-                0, label, counter_id.to_bytes(4, "little"), counter_id, -1, value=100 + counter_id
+                CounterType.SYSTEM,
+                label,
+                counter_id.to_bytes(4, "little"),
+                counter_id,
+                -1,
+                value=100 + counter_id,
             )
 
     def beat(self, age_ms: int = 0) -> None:
@@ -70,7 +76,7 @@ class MadeUpDriver:
     def client(self, client_id: int, name: str = "") -> None:
         """A connected client."""
         self.counters.allocate(
-            11,
+            CounterType.CLIENT_HEARTBEAT,
             f"client-heartbeat: id={client_id} name={name} version=1.51.0 commit=0",
             client_id.to_bytes(8, "little"),
             client_id,

@@ -10,6 +10,7 @@ from mark_headers import archive_header
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
 from aerolog.archive.format.mark_file import ArchiveMarkFile
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.driver_view import DriverView
@@ -106,9 +107,11 @@ def test_counters_of_the_archive_are_found(folder: Path, driver: MadeUpDriver) -
     for archive_id in (2, 3):
         key = struct.pack("<qii", 1, 1001, 3) + b"ipc" + struct.pack("<q", archive_id)
         label = f"rec-pos: 1 1001 11 aeron:ipc - archiveId={archive_id}"
-        driver.counters.allocate(100, label, key, 5, 6, value=640 + archive_id)
         driver.counters.allocate(
-            111,
+            ArchiveCounterType.RECORDING_POSITION, label, key, 5, 6, value=640 + archive_id
+        )
+        driver.counters.allocate(
+            ArchiveCounterType.RECORDING_SESSIONS,
             f"Archive Recording Sessions - archiveId={archive_id}",
             struct.pack("<q", archive_id),
             5,

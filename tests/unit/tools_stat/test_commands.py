@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.tools.terminal.terminal_text import fit
 
 from .made_up import MadeUpDriver
@@ -90,7 +91,9 @@ def test_counters_of_clusters_name_their_values(aerolog, driver) -> None:
     ):
         driver.counters.allocate(type_id, label, (9).to_bytes(4, "little"), value=value)
     key = struct.pack("<ii", 9, 1)
-    driver.counters.allocate(215, "Cluster Container Errors - clusterId=9 serviceId=1", key)
+    driver.counters.allocate(
+        ClusterCounterType.SERVICE_ERRORS, "Cluster Container Errors - clusterId=9 serviceId=1", key
+    )
     wanted = ("--type", "^2", "--aeron-dir", driver.folder)
 
     rows = [row.split("  ")[-1] for row in aerolog("stat", *wanted).out.splitlines()[2:]]

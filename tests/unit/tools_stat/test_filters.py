@@ -4,6 +4,7 @@ import pytest
 
 from aerolog.tools.stat.counter_filters import Filters
 from aerolog.tools.views.driver_view import DriverView
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.errors import ConfigurationError
 
 from .made_up import UDP, MadeUpDriver
@@ -15,7 +16,7 @@ def labels(driver: MadeUpDriver):
     driver.sent(position=1, limit=2, sent=1, allowed=2)
     channel = UDP.encode()
     key = len(channel).to_bytes(4, "little") + channel
-    driver.counters.allocate(6, f"snd-channel: {UDP} ", key, 20)
+    driver.counters.allocate(CounterType.SEND_CHANNEL_STATUS, f"snd-channel: {UDP} ", key, 20)
     driver.counters.allocate(1000, "app: 5", b"", 5)
 
     def matching(**patterns: str) -> set[str]:

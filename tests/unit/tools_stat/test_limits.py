@@ -2,6 +2,7 @@
 
 import pytest
 
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.stream_limits import Limit, LimitKind, limited_by
 from aerolog.tools.views.stream_views import StreamView, streams
@@ -46,7 +47,13 @@ def test_the_slowest_subscriber_is_named(driver: MadeUpDriver) -> None:
 def test_a_recording_that_is_slow_is_named(driver: MadeUpDriver) -> None:
     driver.ipc(position=WINDOW, limit=WINDOW, readers={3: 0})
     key = (44).to_bytes(8, "little") + (7).to_bytes(4, "little") + bytes(100)
-    driver.counters.allocate(100, "rec-pos: 44 7 1001 aeron:ipc - archiveId=0", key, 1, 1)
+    driver.counters.allocate(
+        ArchiveCounterType.RECORDING_POSITION,
+        "rec-pos: 44 7 1001 aeron:ipc - archiveId=0",
+        key,
+        1,
+        1,
+    )
 
     assert "recording 44 (subscription 3)" in limit(driver).text
 

@@ -4,8 +4,10 @@ import struct
 
 import pytest
 
+from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.stream_views import StreamView, streams
+from aerolog.transport.counters.counter_types import CounterType
 
 from .made_up import UDP, MadeUpDriver
 
@@ -119,7 +121,12 @@ def test_a_recording_is_linked_to_its_stream_and_subscriber(driver: MadeUpDriver
     driver.stream(4, "sub-pos", 5, 700, client_id=8, reference_id=10, suffix=" @0")
     key = struct.pack("<qii", 44, 7, 9) + b"aeron:ipc" + struct.pack("<q", 2)
     driver.counters.allocate(
-        100, "rec-pos: 44 7 1001 aeron:ipc - archiveId=2", key, 1, 8, value=640
+        ArchiveCounterType.RECORDING_POSITION,
+        "rec-pos: 44 7 1001 aeron:ipc - archiveId=2",
+        key,
+        1,
+        8,
+        value=640,
     )
 
     (stream,) = found(driver)
@@ -131,13 +138,15 @@ def test_a_recording_is_linked_to_its_stream_and_subscriber(driver: MadeUpDriver
 
 @pytest.mark.parametrize("label", ["rec-pos", "rec-pos: x y z", ""])
 def test_a_recording_with_a_strange_label_is_left_out(driver: MadeUpDriver, label: str) -> None:
-    driver.counters.allocate(100, label, b"\xff" * 112)
+    driver.counters.allocate(ArchiveCounterType.RECORDING_POSITION, label, b"\xff" * 112)
 
     assert found(driver) == []
 
 
 def test_a_key_that_lies_about_its_channel_is_cut(driver: MadeUpDriver) -> None:
     for length in (-1, 2**31 - 1, 93):
-        driver.counters.allocate(12, "pub-pos: x", struct.pack("<qiii", length, 1, 2, length))
+        driver.counters.allocate(
+            CounterType.PUBLISHER_POSITION, "pub-pos: x", struct.pack("<qiii", length, 1, 2, length)
+        )
 
     assert len(found(driver)) == 3

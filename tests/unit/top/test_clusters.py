@@ -9,6 +9,7 @@ import pytest
 from top_driver import MadeUpCounter, MadeUpDriver
 from top_screens import check_screen, time_zone
 
+from aerolog.cluster.counter_types import ClusterCounterType
 from aerolog.tools.top.cluster_figures import clusters_of
 from aerolog.tools.top.glyphs import BLOCKS
 from aerolog.tools.top.text_lines import plain
@@ -23,10 +24,29 @@ ARCHIVE = 50
 LOG = "aeron:udp?term-length=64k|alias=log"
 #: Type of a module's counter -> its value in a node that works.
 MODULE = {
-    212: 0, 200: 1, 207: 17, 238: 1, 239: 3, 201: 2, 203: 90_000, 202: 1, 233: 1, 205: 4, 213: 2,
-    216: 5_000_000, 217: 1, 234: 12_000_000, 235: 0,
-}  # fmt: skip
-SERVICE = {215: 1, 218: 250_000_000, 219: 3, 236: 8_000_000, 237: 0}
+    ClusterCounterType.MODULE_ERRORS: 0,
+    ClusterCounterType.MODULE_STATE: 1,
+    ClusterCounterType.ELECTION_STATE: 17,
+    ClusterCounterType.ELECTION_COUNT: 1,
+    ClusterCounterType.LEADERSHIP_TERM: 3,
+    ClusterCounterType.NODE_ROLE: 2,
+    ClusterCounterType.COMMIT_POSITION: 90_000,
+    ClusterCounterType.CONTROL_TOGGLE: 1,
+    ClusterCounterType.NODE_TOGGLE: 1,
+    ClusterCounterType.SNAPSHOT_COUNT: 4,
+    ClusterCounterType.TIMED_OUT_CLIENTS: 2,
+    ClusterCounterType.MODULE_MAX_CYCLE: 5_000_000,
+    ClusterCounterType.MODULE_CYCLES_EXCEEDED: 1,
+    ClusterCounterType.MODULE_MAX_SNAPSHOT: 12_000_000,
+    ClusterCounterType.MODULE_SNAPSHOTS_EXCEEDED: 0,
+}
+SERVICE = {
+    ClusterCounterType.SERVICE_ERRORS: 1,
+    ClusterCounterType.SERVICE_MAX_CYCLE: 250_000_000,
+    ClusterCounterType.SERVICE_CYCLES_EXCEEDED: 3,
+    ClusterCounterType.SERVICE_MAX_SNAPSHOT: 8_000_000,
+    ClusterCounterType.SERVICE_SNAPSHOTS_EXCEEDED: 0,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -127,7 +147,7 @@ def test_a_cluster_is_opened_and_stays_when_it_has_gone() -> None:
     shown += [plain(board.page.line(index, 80)) for index in range(board.page.count())]
     assert any("read by service 0" in one and "80,000" in one for one in shown)
     for counter_id in list(driver.counters):
-        if driver.counters[counter_id].type_id >= 200:
+        if driver.counters[counter_id].type_id >= ClusterCounterType.MODULE_STATE:
             del driver.counters[counter_id]
     board.take(driver.look())
     assert board.model.clusters == {}

@@ -18,6 +18,7 @@ from aerolog.tools.top.table_cells import short_channel
 from aerolog.tools.top.text_lines import plain
 from aerolog.tools.top.top_dashboard import Dashboard
 from aerolog.tools.views.driver_view import ObservedError
+from aerolog.transport.counters.counter_types import CounterType
 
 WIDTH = 100
 
@@ -143,7 +144,9 @@ def test_an_opened_stream_shows_its_last_picture_when_it_has_ended() -> None:
     made[0].publish(4_096)
     shown.open()
     assert isinstance(shown.page, StreamPage)
-    driver.counters = {key: one for key, one in driver.counters.items() if one.type_id == 0}
+    driver.counters = {
+        key: one for key, one in driver.counters.items() if one.type_id == CounterType.SYSTEM
+    }
     look(driver, shown)
     shown.page.head(WIDTH)
     text = [plain(shown.page.line(index, WIDTH)) for index in range(shown.page.count())]
