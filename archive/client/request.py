@@ -19,7 +19,6 @@ from aerolog.archive.protocol import (
     AttachSegmentsRequest,
     BooleanType,
     BoundedReplayRequest,
-    ControlResponse,
     DeleteDetachedSegmentsRequest,
     DetachSegmentsRequest,
     ExtendRecordingRequest,
@@ -53,11 +52,14 @@ from aerolog.archive.protocol import (
     TruncateRecordingRequest,
     UpdateChannelRequest,
 )
+from aerolog.archive.protocol.extension_query import ExtensionAnswer
 from aerolog.transport.errors import ArchiveErrorCode
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from aerolog.archive.protocol.extension_query import ExtensionQuery
 
 T = TypeVar("T")
 Channel = str | ChannelUri
@@ -280,22 +282,18 @@ def find_last_matching(
     )
 
 
-def ask_time(recording_id: int, question: str) -> Request[ControlResponse]:
-    """A question about times, as `archive.time_index.time_query` writes it."""
+def extension(query: ExtensionQuery) -> Request[ExtensionAnswer | None]:
+    """A query that the reference does not have; None from an archive that does not know it."""
     request = _request(
-        "time index",
+        f"{query.what} query",
         FindLastMatchingRecordingRequest,
         int,
-        min_recording_id=recording_id,
+        min_recording_id=query.recording_id,
         session_id=0,
         stream_id=0,
-        channel=question,
+        channel=query.fragment,
     )
-    return Request(request.what, request.message, _whole, takes_response=True)
-
-
-def _whole(response: ControlResponse) -> ControlResponse:
-    return response
+    return Request(request.what, request.message, ExtensionAnswer.of, takes_response=True)
 
 
 def recording_of(message: Message) -> RecordingDescriptor:

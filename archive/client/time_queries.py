@@ -1,26 +1,25 @@
-"""Questions about the times of recordings, which the reference's archive does not answer."""
+"""Queries for the times of recordings, which the reference's archive does not answer."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from aerolog.archive.client import request
-from aerolog.archive.time_index.index import TimeIndex
-from aerolog.archive.time_index.time_query import (
+from aerolog.archive.protocol.extension_query import (
     END_POSITION_AT,
-    NO_PAGE,
+    NO_MORE,
     POSITION_AT,
-    PREFIX,
     TIME_AT,
     TIMES,
-    Question,
+    ExtensionAnswer,
+    ExtensionQuery,
     TimesPage,
 )
+from aerolog.archive.time_index.index import TimeIndex
 from aerolog.transport.errors import TimeIndexUnavailableError
 
 if TYPE_CHECKING:
     from aerolog.archive.client.conversation import Conversation
-    from aerolog.archive.protocol import ControlResponse
     from aerolog.transport.client.steps.caller import Steps
 
 
@@ -46,16 +45,16 @@ def time_index(
     until_position: int | None = None,
 ) -> Steps[TimeIndex]:
     """The index of a recording, or the part of it between two positions, fetched in pages."""
-    wanted = {"page": NO_PAGE}
+    wanted = {"page": NO_MORE}
     if from_position is not None:
         wanted["from-position"] = from_position
     if until_position is not None:
         wanted["until-position"] = until_position
     pages: list[TimesPage] = []
-    while not pages or wanted["page"] != NO_PAGE:
-        answer = yield from _answer(conversation, recording_id, Question(TIMES, dict(wanted)))
-        page = TimesPage.parse(answer.error_message)
-        if page.next_page != NO_PAGE and page.next_page <= wanted["page"]:
+    while not pages or wanted["page"] != NO_MORE:
+        query = ExtensionQuery(TIMES, recording_id, dict(wanted))
+        page = TimesPage.of((yield from _answer(conversation, query)))
+        if page.next_page != NO_MORE and page.next_page <= wanted["page"]:
             break  # pages that do not advance would keep the loop going for ever
         pages.append(page)
         wanted["page"] = page.next_page
@@ -65,18 +64,16 @@ def time_index(
 def _find(
     conversation: Conversation, recording_id: int, what: str, name: str, value: int
 ) -> Steps[int]:
-    answer = yield from _answer(conversation, recording_id, Question(what, {name: value}))
-    return answer.relevant_id
+    query = ExtensionQuery(what, recording_id, {name: value})
+    return (yield from _answer(conversation, query)).number
 
 
-def _answer(
-    conversation: Conversation, recording_id: int, question: Question
-) -> Steps[ControlResponse]:
-    answer = yield from conversation.ask(request.ask_time(recording_id, str(question)))
-    if not answer.error_message.startswith(PREFIX):
+def _answer(conversation: Conversation, query: ExtensionQuery) -> Steps[ExtensionAnswer]:
+    answer = yield from conversation.ask(request.extension(query))
+    if answer is None:
         raise TimeIndexUnavailableError(
-            recording_id,
-            f"the archive keeps no index of times that could tell the {question.what} of"
-            f" recording {recording_id}: it is none of aerolog, or an older one",
+            query.recording_id,
+            f"the archive keeps no index of times that could tell the {query.what} of"
+            f" recording {query.recording_id}: it is none of aerolog, or an older one",
         )
     return answer

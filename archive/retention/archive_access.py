@@ -19,9 +19,9 @@ from aerolog.archive.format.mark_claim import borrowed_folder
 from aerolog.archive.format.segment import parse_segment_name, segment_file_name
 from aerolog.archive.protocol import RecordingSignal
 from aerolog.archive.protocol.enums import NULL_POSITION, RecordingState
+from aerolog.archive.protocol.extension_query import REPLAY, REPLICATION
 from aerolog.archive.retention.errors import RetentionError
 from aerolog.archive.retention.facts import Need
-from aerolog.archive.retention.reader_query import REPLAY, REPLICATION
 from aerolog.transport.errors import (
     ArchiveError,
     ArchiveErrorCode,

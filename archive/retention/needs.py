@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from aerolog.archive.protocol.extension_query import REPLAY
 from aerolog.archive.retention.holds import HOLD_NEED, Holds, step_lock
-from aerolog.archive.retention.reader_query import REPLAY
 from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:

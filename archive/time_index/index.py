@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.layout import MAX_I64
+from aerolog.archive.protocol.extension_query import NO_MORE, TimesPage
 from aerolog.archive.time_index.blocks import TimeBlocks, encode_blocks
 from aerolog.archive.time_index.index_file import blocks_of
 from aerolog.archive.time_index.known_part import (
@@ -25,7 +26,6 @@ from aerolog.archive.time_index.layout import (
     index_path,
 )
 from aerolog.archive.time_index.search import TimeCursor
-from aerolog.archive.time_index.time_query import NO_PAGE, TimesPage
 from aerolog.transport.config.times import datetime_ns
 from aerolog.transport.config.values import INT64_MIN
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
@@ -375,7 +375,7 @@ class TimeIndex(Resource):
         return parts
 
     def page(
-        self, number: int = NO_PAGE, from_position: int = 0, until_position: int = MAX_I64
+        self, number: int = NO_MORE, from_position: int = 0, until_position: int = MAX_I64
     ) -> TimesPage:
         """A part of the index, for clients that have no access to the folder.
 
@@ -397,7 +397,7 @@ class TimeIndex(Resource):
         is_last = not entries or number >= self._blocks.limit or last >= until_position
         return TimesPage(
             entries=entries,
-            next_page=NO_PAGE if is_last else number,
+            next_page=NO_MORE if is_last else number,
             source=self.source,
             is_rebuilt=self.is_rebuilt,
             start_position=self.start_position,

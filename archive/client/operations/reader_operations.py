@@ -1,4 +1,4 @@
-"""Questions about an archive that the reference's archive does not answer: readers, folder."""
+"""Queries about an archive that the reference's archive does not answer: readers, folder."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.client import request
 from aerolog.archive.client.client_base import ArchiveClientBase
-from aerolog.archive.retention.reader_query import FOLDER, NO_MORE, READERS, parse
-from aerolog.archive.time_index.time_query import PREFIX
+from aerolog.archive.protocol.extension_query import (
+    FOLDER,
+    NO_MORE,
+    READERS,
+    ExtensionQuery,
+    readers_of,
+)
 from aerolog.transport.client.steps.caller import Steps, operation
 
 if TYPE_CHECKING:
-    from aerolog.archive.retention.reader_query import RecordingReader
+    from aerolog.archive.protocol.extension_query import RecordingReader
 
 
 class ReaderOperations(ArchiveClientBase):
@@ -23,18 +28,19 @@ class ReaderOperations(ArchiveClientBase):
 
         Returns:
             The lowest position of each kind, by recording; None from an archive that does not know
-            the question, such as the reference's.
+            the query, such as the reference's.
         """
         found: list[RecordingReader] = []
         from_id = 0
         while from_id != NO_MORE:
-            answer = yield from self.conversation.ask(request.ask_time(from_id, READERS))
-            if not answer.error_message.startswith(PREFIX):
+            query = ExtensionQuery(READERS, from_id)
+            answer = yield from self.conversation.ask(request.extension(query))
+            if answer is None:
                 return None
-            found += parse(answer.error_message)
-            if answer.relevant_id <= from_id:
+            found += readers_of(answer)
+            if answer.number <= from_id:
                 break
-            from_id = answer.relevant_id
+            from_id = answer.number
         return found
 
     @operation
@@ -42,8 +48,7 @@ class ReaderOperations(ArchiveClientBase):
         """The path of the archive's folder, as the archive's machine names it.
 
         Returns:
-            The path; None from an archive that does not know the question, such as the reference's.
+            The path; None from an archive that does not know the query, such as the reference's.
         """
-        answer = yield from self.conversation.ask(request.ask_time(0, FOLDER))
-        text = answer.error_message
-        return text.removeprefix(PREFIX) if text.startswith(PREFIX) else None
+        answer = yield from self.conversation.ask(request.extension(ExtensionQuery(FOLDER)))
+        return None if answer is None else answer.text

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.protocol.enums import NULL_POSITION
+from aerolog.archive.protocol.extension_query import ExtensionQuery
 from aerolog.archive.protocol.request_channels import request_channels
-from aerolog.archive.retention.reader_query import FOLDER, NO_MORE, READERS, answer
+from aerolog.archive.service.conductor.extension_queries import ExtensionQueries
 from aerolog.archive.service.conductor.listings import (
     Listing,
     list_recording,
@@ -22,9 +22,7 @@ from aerolog.archive.service.conductor.listings import (
     list_subscriptions,
     update_channel,
 )
-from aerolog.archive.service.conductor.time_requests import TimeRequests, is_question
 from aerolog.archive.service.replayer.replays import ReplayOrder
-from aerolog.archive.time_index.time_query import PREFIX
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ChannelUriError
 from aerolog.transport.uri import ChannelUri
 from aerolog.transport.uri.known_keys import refuse_unknown_keys
@@ -71,8 +69,9 @@ class RequestHandlers:
         self._replays = replays
         self._listings = listings
         self._tokens = tokens
-        self._replications = replications
-        self._times = TimeRequests(context, recordings)
+        self._queries = ExtensionQueries(
+            context, recordings, lambda: (*replays.readers(), *replications.readers())
+        )
         self._handlers: dict[type[ap.Message], Callable[[ControlSession, Any], int | None]] = {
             ap.KeepAliveRequest: self._keep_alive,
             ap.ArchiveIdRequest: self._archive_id,
@@ -298,16 +297,10 @@ class RequestHandlers:
     def _find_last(
         self, control: ControlSession, request: ap.FindLastMatchingRecordingRequest
     ) -> int | None:
-        if request.channel == READERS:
-            found = (*self._replays.readers(), *self._replications.readers())
-            control.send_ok(request.correlation_id, *answer(found, request.min_recording_id))
-            return None
-        if request.channel == FOLDER:
-            folder = PREFIX + str(Path(self._context.config.archive_dir).resolve())
-            control.send_ok(request.correlation_id, NO_MORE, folder)
-            return None
-        if is_question(request):
-            self._times.answer(control, request)
+        query = ExtensionQuery.of(request)
+        if query is not None:
+            answer = self._queries.answer(query)
+            control.send_ok(request.correlation_id, answer.number, answer.message)
             return None
         if request.min_recording_id < 0:
             raise ArchiveError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.segment import segment_file_name
 from aerolog.archive.protocol import REPLAY_ALL_AND_FOLLOW, REPLAY_ALL_AND_STOP
 from aerolog.archive.protocol.enums import NULL_POSITION
-from aerolog.archive.retention.reader_query import REPLAY, RecordingReader
+from aerolog.archive.protocol.extension_query import REPLAY, RecordingReader
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.conductor.refusals import exception_text
 from aerolog.archive.service.replayer import replay_reader

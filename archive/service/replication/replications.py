@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.retention.reader_query import REPLICATION, RecordingReader
+from aerolog.archive.protocol.extension_query import REPLICATION, RecordingReader
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.replication.replication_order import ReplicationOrder, Request
 from aerolog.archive.service.replication.replication_session import ReplicationSession

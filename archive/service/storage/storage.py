@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
-    from aerolog.archive.retention.reader_query import RecordingReader
+    from aerolog.archive.protocol.extension_query import RecordingReader
     from aerolog.archive.service.conductor.control_session import ControlSession
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.recorder.recordings import Recordings

@@ -83,6 +83,35 @@ def test_find_last_matching_recording(alike) -> None:
     assert any("relevant_id=5 code=1" in line and "< 0" in line for line in alike(scenario))
 
 
+def test_an_extension_query_that_is_not_known_finds_no_recording(alike) -> None:
+    unknown = ("aerolog:", "aerolog:weather", "aerolog:weather?x=1", "aerolog:readers?x=1")
+    malformed = ("aerolog:time-at", "aerolog:time-at?position=x", "aerolog:times?" + "|" * 300)
+
+    def scenario(t) -> None:
+        named = t.recorded(115, FRAME)
+        t.ask(ap.UpdateChannelRequest, recording_id=named, channel=f"aeron:ipc?alias={unknown[1]}")
+        for minimum, channel in itertools.product((0, named, *EXTREMES), unknown + malformed):
+            t.ask(
+                ap.FindLastMatchingRecordingRequest,
+                min_recording_id=minimum,
+                session_id=0,
+                stream_id=0,
+                channel=channel,
+            )
+        session_id = t.describe(named)[0].session_id
+        for channel in ("aerolog:weather", "aerolog:readers", "aerolog:folder"):
+            t.ask(
+                ap.FindLastMatchingRecordingRequest,
+                min_recording_id=0,
+                session_id=session_id,
+                stream_id=115,
+                channel=channel,
+                title=f"a search for {channel}",
+            )
+
+    assert any("relevant_id=-1" in line for line in alike(scenario))
+
+
 def test_positions_of_every_kind_of_recording(alike) -> None:
     def scenario(t) -> None:
         stopped = t.recorded(120, SEGMENT + FRAME)

@@ -1,4 +1,4 @@
-"""The reference beside the time index: it passes the files by and refuses the questions."""
+"""The reference beside the time index: it passes the files by and does not know the queries."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ def test_the_reference_has_no_answer_and_our_client_says_so(
     ):
         with pytest.raises(TimeIndexUnavailableError, match="none of aerolog"):
             ask()
+    assert archive.recording_readers() is None
+    assert archive.archive_folder() is None
     assert archive.find_last_matching_recording(0, "no such channel", 1, 1) is None
     with pytest.raises(ArchiveError):
         archive.find_position(-5, T0)

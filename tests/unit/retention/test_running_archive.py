@@ -13,21 +13,15 @@ from live_archive import CHANNEL, STREAM_ID, archiving, until
 from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
+from aerolog.archive.protocol.extension_query import RecordingReader
 from aerolog.archive.retention.archive_access import RefusedError, RunningArchive, StoppedArchive
 from aerolog.archive.retention.clock import read_clock
 from aerolog.archive.retention.policy_file import parse_policies
-from aerolog.archive.retention.reader_query import (
-    ENTRIES_MAX,
-    NO_MORE,
-    RecordingReader,
-    answer,
-    parse,
-)
 from aerolog.archive.retention.run import Retention
 from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.tools.main import main
 from aerolog.transport.client import Aeron
-from aerolog.transport.errors import ActiveArchiveError, MessageFormatError
+from aerolog.transport.errors import ActiveArchiveError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
@@ -179,24 +173,3 @@ def test_what_a_job_has_not_read_of_a_live_recording_stays(
         assert main(["retention", "apply", *policy, *where, "--yes"]) == 1
         assert "nothing is deleted" in capsys.readouterr().err
         assert archive.start_position(1) == 0
-
-
-def test_readers_are_told_in_parts_and_the_lowest_of_each_recording() -> None:
-    readers = [RecordingReader(n // 2, "replay", 100 - n) for n in range(100)]
-    readers.append(RecordingReader(7, "replication", 0))
-    found, from_id, answers = [], 0, 0
-    while from_id != NO_MORE:
-        from_id, text = answer(readers, from_id)
-        found += parse(text)
-        answers += 1
-        assert len(text) <= 8 + 60 * ENTRIES_MAX
-    assert answers == 4
-    expected = [RecordingReader(n, "replay", 100 - 2 * n - 1) for n in range(50)]
-    assert sorted(found) == sorted([*expected, RecordingReader(7, "replication", 0)])
-    assert answer([], 0) == (NO_MORE, "aerolog:")
-
-
-@pytest.mark.parametrize("text", ["aerolog:1", "aerolog:1,2", "aerolog:a,2,x", "aerolog:1,2,x|3"])
-def test_an_answer_of_another_form_is_refused(text: str) -> None:
-    with pytest.raises(MessageFormatError):
-        parse(text)

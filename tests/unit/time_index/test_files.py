@@ -14,6 +14,7 @@ import pytest
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.protocol.extension_query import TimesPage
 from aerolog.archive.time_index import TimeIndex, epoch_ns, index_path
 from aerolog.archive.time_index.blocks import encode_blocks
 from aerolog.archive.time_index.index_file import (
@@ -32,9 +33,8 @@ from aerolog.archive.time_index.layout import (
 )
 from aerolog.archive.time_index.notes import TIME_OF_RESERVED
 from aerolog.archive.time_index.rebuild import rebuild_index
-from aerolog.archive.time_index.time_query import Question, TimesPage
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
-from aerolog.transport.errors import ArchiveError, FileFormatError, MessageFormatError
+from aerolog.transport.errors import ArchiveError, FileFormatError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def test_pages_make_the_index_again(folder) -> None:
         while pages[-1].next_page >= 0:
             pages.append(index.page(pages[-1].next_page))
         assert [len(page.entries) // 16 for page in pages] == [252, 252, 196]
-        sent = [TimesPage.parse(str(page)) for page in pages]
+        sent = [TimesPage.of(page.answer()) for page in pages]
         assert sent == pages
         again = TimeIndex.from_pages(0, sent)
         for time_ns in range(T0 - MS, T0 + 702 * MS, MS // 2):
@@ -270,38 +270,6 @@ def test_pages_make_the_index_again(folder) -> None:
         part = index.page(-1, 300 * FRAME, 400 * FRAME)
         assert part.next_page == -1
         assert memoryview(part.entries).cast("q")[1] == 252 * FRAME
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "aerolog:",
-        "aerolog:nothing?x=1",
-        "aerolog:position-at",
-        "aerolog:position-at?time-ns=",
-        "aerolog:position-at?time-ns=ten",
-        "aerolog:position-at?position=1",
-        "aerolog:time-at?position=99999999999999999999",
-        "aerolog:time-at?position=9999999999999999999",
-    ],
-)
-def test_questions_that_are_none_are_refused(text) -> None:
-    with pytest.raises(MessageFormatError):
-        Question.parse(text)
-
-
-def test_a_question_is_what_it_was_written_as() -> None:
-    question = Question("times", {"page": -1, "until-position": 64})
-    assert Question.parse(str(question)) == question
-    assert str(question) == "aerolog:times?page=-1|until-position=64"
-
-
-@pytest.mark.parametrize(
-    "text", ["", "aerolog:", "aerolog:1|clock|0|0|0|0;AAAA", "aerolog:-1|clock|0|0|0|0|;AAAA"]
-)
-def test_pages_that_are_none_are_refused(text) -> None:
-    with pytest.raises(MessageFormatError):
-        TimesPage.parse(text)
 
 
 def test_an_unknown_version_is_said_to_be_one(folder) -> None:
