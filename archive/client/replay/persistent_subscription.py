@@ -1,7 +1,7 @@
 """Replay, then live: one stream without gap or duplicate (spec client 24).
 
-Its options and events are in `persistent_options`, its steps in `join_engine`, and the switch from
-replay to live stream in `live_join`.
+Its options and events are in `persistent_options`, its steps in `subscription_engine`, and the
+switch from replay to live stream in `live_join`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aerolog.archive.client.options import REPLAY_STREAM_ID
 from aerolog.archive.client.replay.join_counters import JoinCounters
-from aerolog.archive.client.replay.join_engine import JoinEngine
 from aerolog.archive.client.replay.joined_stream import JoinedStream
 from aerolog.archive.client.replay.message_source import AsyncMessages
 from aerolog.archive.client.replay.persistent_options import (
@@ -25,6 +24,7 @@ from aerolog.archive.client.replay.persistent_options import (
     PersistentSubscriptionOptions,
     PersistentSubscriptionState,
 )
+from aerolog.archive.client.replay.subscription_engine import SubscriptionEngine
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import (
     AerologError,
@@ -47,12 +47,12 @@ _EVENT_LIMIT: Final = 4096  # events kept until taken; beyond that the oldest ar
 _CLIENT_NAME: Final = "PersistentSubscription"
 
 
-class PersistentSubscription(JoinedStream):
+class PersistentSubscription(JoinedStream[SubscriptionEngine]):
     """Every message of a recorded stream once and in order: recorded ones first, then live ones.
 
     When the live stream drops, the subscription goes on from the recording and joins the live
-    stream again. When the archive goes away while it is needed, it connects anew. It has a session
-    of its own with the archive and takes UDP, IPC and spy channels. Only the iterators wait; each
+    stream again. When the archive goes away while it is needed, it reconnects. It has a session of
+    its own with the archive and takes UDP, IPC and spy channels. Only the iterators wait; each
     poll does what can be done now. One thread at a time may use it.
 
     Example:
@@ -117,22 +117,19 @@ class PersistentSubscription(JoinedStream):
             replay_stream_id=replay_stream_id,
             **archive_options,
         )
-        self._closed = False
         self._owns_aeron = aeron is None
         self.aeron = Aeron(aeron_dir, name=_CLIENT_NAME) if aeron is None else aeron
         self._conductor = self.aeron.conductor
         self._listener = PersistentSubscriptionListener() if listener is None else listener
         self._events: deque[JoinEvent] = deque(maxlen=_EVENT_LIMIT)
         self._untold: deque[JoinEvent] = deque()
-        self._failure: PersistentSubscriptionError | None = None
         try:
             self._counters = JoinCounters(self.aeron if counters else None, self.options)
         except BaseException:
             if self._owns_aeron:
                 self.aeron.close()
             raise
-        self._engine = JoinEngine(self.aeron, self.options, self._counters, self._note)
-        self._steps = self._engine.run()
+        super().__init__(SubscriptionEngine(self.aeron, self.options, self._counters, self._note))
 
     # -- what it is ------------------------------------------------------------------------------
 
@@ -152,32 +149,12 @@ class PersistentSubscription(JoinedStream):
         return self._engine.state in {State.REPLAY, State.ATTEMPT_SWITCH}
 
     @property
-    def has_failed(self) -> bool:
-        """Whether it has failed for good; polls raise why."""
-        return self._failure is not None
-
-    @property
-    def failure(self) -> PersistentSubscriptionError | None:
-        """The error that it failed with, None while it has not failed."""
-        return self._failure
-
-    @property
     def position(self) -> int | None:
         """Where the next message begins, None before that is known.
 
         Everything before it has been delivered. A later subscription can start at this position.
         """
         return self._engine.position
-
-    @property
-    def image(self) -> Image | None:
-        """The image that messages come from now."""
-        return self._engine.source
-
-    @property
-    def closed(self) -> bool:
-        """Whether it was closed."""
-        return self._closed
 
     def take_events(self) -> list[JoinEvent]:
         """What happened since the last call, oldest first."""
@@ -222,37 +199,32 @@ class PersistentSubscription(JoinedStream):
         Raises:
             PersistentSubscriptionError: it has failed for good.
         """
-        if self._failure is not None:
-            raise self._failure
-        if self._closed:
-            return 0
-        work = self._engine.link.turn()
-        try:
-            if self._conductor.closed:
-                reason = self._conductor.close_reason
-                raise ResourceClosedError("the Aeron client is closed") from reason
-            work += next(self._steps)
-        except StopIteration:
-            failure = PersistentSubscriptionError(
-                JoinErrorReason.GENERIC, "a poll before this one was interrupted"
-            )
-            self._fail(failure)
-            raise failure from None
-        except PersistentSubscriptionError as error:
-            self._fail(error)
-            raise
-        except AerologError as error:
-            failure = PersistentSubscriptionError(_reason_of(error), str(error))
-            self._fail(failure)
-            raise failure from error
+        is_active = self._failure is None and not self._closed
+        work = self._engine.link.turn() if is_active else 0  # its errors leave the poll
+        work += super().do_work()
         if self._untold:
             self._tell()
         return work
 
-    def _fail(self, failure: PersistentSubscriptionError) -> None:
+    def _turn(self) -> int:
+        try:
+            if self._conductor.closed:
+                reason = self._conductor.close_reason
+                raise ResourceClosedError("the Aeron client is closed") from reason
+            return next(self._steps)
+        except StopIteration:
+            raise PersistentSubscriptionError(
+                JoinErrorReason.GENERIC, "a poll before this one was interrupted"
+            ) from None
+        except PersistentSubscriptionError:
+            raise
+        except AerologError as error:
+            raise PersistentSubscriptionError(_reason_of(error), str(error)) from error
+
+    def _fail(self, failure: AerologError) -> None:
         self._failure = failure
         self._engine.close()
-        self._engine.go(State.FAILED)
+        super()._fail(failure)
         self._note(JoinTrouble(failure, is_fatal=True))
         self._tell()
 
