@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.concurrent.tasks import InlineTasks, ThreadTasks
 from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import properties
@@ -21,7 +22,6 @@ from aerolog.transport.driver.names.gossip_agent import (
     gossip_options,
     open_gossip_port,
 )
-from aerolog.transport.driver.names.lookups import InlineLookups, ThreadLookups
 from aerolog.transport.driver.names.periodic_agent import PeriodicAgent
 from aerolog.transport.errors import ChannelUriError
 from aerolog.transport.network.host_names import platform_address
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.transport.concurrent.clock import Clock
+    from aerolog.transport.concurrent.tasks import Tasks
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.error_recorder import ErrorRecorder
     from aerolog.transport.driver.events.driver_events import DriverEvents
-    from aerolog.transport.driver.names.lookups import Lookups
     from aerolog.transport.memory.counters import CountersManager
     from aerolog.transport.network.addresses import SocketAddress
     from aerolog.transport.network.host_names import IpAddress, NameResolver
@@ -130,7 +130,7 @@ class DriverNames:
         events: DriverEvents = NO_EVENTS,
         network: Network = SYSTEM_NETWORK,
         platform: Callable[[str], IpAddress | None] | None = None,
-        lookups: Lookups | None = None,
+        lookups: Tasks | None = None,
     ) -> None:
         self._clock = clock
         self._counters = counters
@@ -334,7 +334,7 @@ def _switch(counters: CountersManager, entry: NameEntry) -> Callable[[], int]:
     return lambda: counters.counter_value(counter_id)
 
 
-def _configured_lookups(settings: Settings, ring: Callable[[], None]) -> Lookups:
+def _configured_lookups(settings: Settings, ring: Callable[[], None]) -> Tasks:
     if settings[properties.DRIVER_ASYNC_EXECUTOR_ENABLED]:
-        return ThreadLookups(ring)
-    return InlineLookups()
+        return ThreadTasks(ring)
+    return InlineTasks()

@@ -24,10 +24,10 @@ from aerolog.transport.network.name_gossip import GossipOptions, NameGossip, par
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aerolog.transport.concurrent.tasks import Tasks
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.error_recorder import ErrorRecorder
     from aerolog.transport.driver.events.driver_events import DriverEvents
-    from aerolog.transport.driver.names.lookups import Lookups
     from aerolog.transport.memory.counters import CountersManager
     from aerolog.transport.network.host_names import IpAddress, NameResolver
     from aerolog.transport.network.networks import Network
@@ -106,7 +106,7 @@ class GossipAgent:
         errors: ErrorRecorder,
         events: DriverEvents = NO_EVENTS,
         names: NameResolver,
-        lookups: Callable[[], Lookups],
+        lookups: Callable[[], Tasks],
         now_ns: int,
     ) -> None:
         self._port = port

@@ -1,6 +1,6 @@
-"""Runs name look-ups so that none of them stalls the conductor (spec configuration 5.5).
+"""Runs tasks that may block so that the agent that submits them goes on meanwhile.
 
-A look-up is a task whose outcome is reported on the thread that calls `poll`, the conductor's.
+The outcome of a task is reported on the thread that calls `poll`, which is that of the agent.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The number of look-ups that may wait, the same as in the reference's queues between agents.
+#: The number of tasks that may wait, the same as in the reference's queues between agents.
 WAITING_LIMIT: Final = 1024
-#: The time for which `close` waits for a look-up that is running.
+#: The time for which `close` waits for a task that is running.
 CLOSE_TIMEOUT_S: Final = 0.5
 
 
-class Lookups(Protocol):
-    """Runs look-ups; one thread calls submit, poll and close."""
+class Tasks(Protocol):
+    """Runs tasks; one thread calls submit, poll and close."""
 
     def submit(
         self,
@@ -36,7 +36,7 @@ class Lookups(Protocol):
         """Accept a task to run.
 
         Args:
-            task: the look-up, which may block.
+            task: what may block.
             then: called with its result by a later `poll`.
             failed: called with the exception of the task or of ``then``.
 
@@ -51,8 +51,8 @@ class Lookups(Protocol):
         """Accept no more tasks; outcomes that are not ready by now are dropped."""
 
 
-class InlineLookups:
-    """Runs each task in the call that submits it, so that the conductor waits for it."""
+class InlineTasks:
+    """Runs each task in the call that submits it, so that the agent waits for it."""
 
     def __init__(self) -> None:
         self._closed = False
@@ -63,7 +63,7 @@ class InlineLookups:
         then: Callable[[T], None],
         failed: Callable[[Exception], None],
     ) -> bool:
-        """Run a task and report its outcome before returning; see `Lookups.submit`."""
+        """Run a task and report its outcome before returning; see `Tasks.submit`."""
         if self._closed:
             return False
         _finish(task, then, failed)()
@@ -78,13 +78,14 @@ class InlineLookups:
         self._closed = True
 
 
-class ThreadLookups:
+class ThreadTasks:
     """Runs tasks one after the other on a thread of its own, which starts with the first task.
 
     Args:
         ring: called on that thread when an outcome is ready for `poll`.
-        limit: how many tasks may wait.
+        limit: how many tasks may wait, 0 for any number.
         name: the name of the thread.
+        close_timeout_s: how long `close` waits for a task that is running.
     """
 
     def __init__(
@@ -93,8 +94,10 @@ class ThreadLookups:
         *,
         limit: int = WAITING_LIMIT,
         name: str = "aeron-executor",
+        close_timeout_s: float | None = None,
     ) -> None:
         self._ring = ring
+        self._close_timeout_s = CLOSE_TIMEOUT_S if close_timeout_s is None else close_timeout_s
         self._name = name
         self._tasks: Queue[Callable[[], Callable[[], None]] | None] = Queue(limit)
         self._outcomes: deque[Callable[[], None]] = deque()
@@ -107,7 +110,7 @@ class ThreadLookups:
         then: Callable[[T], None],
         failed: Callable[[Exception], None],
     ) -> bool:
-        """Queue a task for the thread; see `Lookups.submit`."""
+        """Queue a task for the thread; see `Tasks.submit`."""
         if self._closed:
             return False
         try:
@@ -115,13 +118,13 @@ class ThreadLookups:
         except Full:
             return False
         if self._thread is None:
-            # A daemon: a name service that hangs must not prevent the end of the process.
+            # A daemon: a task that hangs must not prevent the end of the process.
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
         return True
 
     def poll(self) -> int:
-        """Report the outcomes that are ready; see `Lookups.poll`."""
+        """Report the outcomes that are ready; see `Tasks.poll`."""
         count = 0
         while self._outcomes and not self._closed:
             count += 1
@@ -135,7 +138,7 @@ class ThreadLookups:
         self._closed = True
         if self._thread is not None:
             self._drop_waiting()
-            self._thread.join(CLOSE_TIMEOUT_S)
+            self._thread.join(self._close_timeout_s)
 
     def _drop_waiting(self) -> None:
         with self._tasks.mutex:
@@ -157,7 +160,7 @@ def _without_exit(task: Callable[[], T]) -> Callable[[], T]:
         except Exception:
             raise
         except BaseException as error:
-            raise AerologError(f"a lookup raised {type(error).__name__}: {error}") from error
+            raise AerologError(f"a task raised {type(error).__name__}: {error}") from error
 
     return run
 

@@ -1,11 +1,11 @@
-"""Look-ups on a thread of their own, and inline."""
+"""Tasks on a thread of their own, and inline."""
 
 import threading
 
 import pytest
 
-from aerolog.transport.driver.names import lookups as module
-from aerolog.transport.driver.names.lookups import InlineLookups, ThreadLookups
+from aerolog.transport.concurrent import tasks as module
+from aerolog.transport.concurrent.tasks import InlineTasks, ThreadTasks
 from aerolog.transport.errors import AerologError
 
 DEADLINE_S = 60
@@ -32,9 +32,9 @@ def bell():
 
 @pytest.fixture
 def on_thread(bell):
-    lookups = ThreadLookups(bell.ring)
-    yield lookups
-    lookups.close()
+    tasks = ThreadTasks(bell.ring)
+    yield tasks
+    tasks.close()
 
 
 def fail(text):
@@ -81,31 +81,31 @@ def test_outcomes_are_told_in_order_on_the_thread_that_polls(on_thread, bell):
 
 @pytest.mark.parametrize("inline", [True, False])
 def test_what_a_task_or_its_answer_raises_is_told(on_thread, bell, inline):
-    lookups = InlineLookups() if inline else on_thread
+    tasks = InlineTasks() if inline else on_thread
     told = []
-    lookups.submit(lambda: fail("no such host"), told.append, lambda error: told.append(str(error)))
-    lookups.submit(
+    tasks.submit(lambda: fail("no such host"), told.append, lambda error: told.append(str(error)))
+    tasks.submit(
         lambda: "channel", lambda _: fail("refused"), lambda error: told.append(str(error))
     )
     if not inline:
         bell.wait(2)
-    lookups.poll()
+    tasks.poll()
 
     assert told == ["no such host", "refused"]
 
 
 def test_inline_the_outcome_is_told_at_once():
-    lookups = InlineLookups()
+    tasks = InlineTasks()
     told = []
 
-    assert lookups.submit(lambda: 7, told.append, told.append)
+    assert tasks.submit(lambda: 7, told.append, told.append)
     assert told == [7]
-    lookups.close()
-    assert not lookups.submit(lambda: 8, told.append, told.append)
+    tasks.close()
+    assert not tasks.submit(lambda: 8, told.append, told.append)
 
 
 def test_no_more_wait_than_are_allowed(bell):
-    lookups = ThreadLookups(bell.ring, limit=2)
+    tasks = ThreadTasks(bell.ring, limit=2)
     started, release = threading.Event(), threading.Event()
     told = []
 
@@ -114,22 +114,22 @@ def test_no_more_wait_than_are_allowed(bell):
         assert release.wait(DEADLINE_S)
 
     try:
-        assert lookups.submit(busy, told.append, told.append)
+        assert tasks.submit(busy, told.append, told.append)
         assert started.wait(DEADLINE_S)
-        taken = [lookups.submit(lambda n=n: n, told.append, told.append) for n in range(4)]
+        taken = [tasks.submit(lambda n=n: n, told.append, told.append) for n in range(4)]
         assert taken == [True, True, False, False]
         release.set()
         bell.wait(3)
-        lookups.poll()
+        tasks.poll()
         assert told == [None, 0, 1]
     finally:
         release.set()
-        lookups.close()
+        tasks.close()
 
 
 def test_closing_waits_for_no_name_service_and_drops_its_answer(bell, monkeypatch):
     monkeypatch.setattr(module, "CLOSE_TIMEOUT_S", 0.01)
-    lookups = ThreadLookups(bell.ring)
+    tasks = ThreadTasks(bell.ring)
     started, release, told = threading.Event(), threading.Event(), []
 
     def hangs():
@@ -137,17 +137,17 @@ def test_closing_waits_for_no_name_service_and_drops_its_answer(bell, monkeypatc
         assert release.wait(DEADLINE_S)
 
     try:
-        lookups.submit(hangs, told.append, told.append)
-        lookups.submit(lambda: "never", told.append, told.append)
+        tasks.submit(hangs, told.append, told.append)
+        tasks.submit(lambda: "never", told.append, told.append)
         assert started.wait(DEADLINE_S)
-        lookups.close()
-        lookups.close()
-        assert not lookups.submit(lambda: 1, told.append, told.append)
+        tasks.close()
+        tasks.close()
+        assert not tasks.submit(lambda: 1, told.append, told.append)
     finally:
         release.set()
     bell.wait()
 
-    assert lookups.poll() == 0
+    assert tasks.poll() == 0
     assert told == []
 
 
