@@ -134,6 +134,7 @@ class MediaDriver(Resource):
                 write_text(format_configuration(self._directory, settings), sys.stdout)
             self._conductor = DriverConductor(self._context)
             self.runners = make_runners(self._context, self._conductor.agents, self._fail)
+            self._conductor.on_rung = self.wake
             self._context.cnc.to_driver.consumer_heartbeat_ms = self._clock.now_epoch_ms()
             self._context.cnc.publish()
             undo.pop_all()
@@ -289,7 +290,15 @@ class MediaDriver(Resource):
             to_clients=cnc.transmitter(),
             errors=errors,
             events=self._events,
-            logs=LogStore(self._directory, settings, self._files, counters, errors, self._clock),
+            logs=LogStore(
+                self._directory,
+                settings,
+                self._files,
+                counters,
+                errors,
+                self._clock,
+                has_thread=settings[p.THREADING_MODE] != ThreadingMode.INVOKER.value,
+            ),
             loss_report=LossReport(loss_report),
             cycles=self._cycle_histograms(errors),
             names=DriverNames(

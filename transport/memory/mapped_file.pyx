@@ -88,7 +88,8 @@ cdef class MappedFile:
         if self._watch != NULL:
             aerolog_end_watch(self._watch)
         if self.address != NULL:
-            munmap(self.address, self.length)
+            with nogil:  # it takes milliseconds for a large file
+                munmap(self.address, self.length)
 
     @classmethod
     def create(

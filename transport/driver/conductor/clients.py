@@ -46,7 +46,7 @@ class Clients:
 
     def get_or_add(self, client_id: int) -> AeronClient:
         """Return a client; a new one is added and announced to all clients."""
-        found = self._find(client_id)
+        found = self.find(client_id)
         if found is not None:
             return found
         counter_id = self._context.counters.allocate(
@@ -65,13 +65,13 @@ class Clients:
 
     def keepalive(self, client_id: int) -> None:
         """Record a keepalive that came as a command."""
-        client = self._find(client_id)
+        client = self.find(client_id)
         if client is not None:
             self._context.counters.set_value(client.heartbeat_counter_id, self._agent.now_ms)
 
     def close(self, client_id: int) -> None:
         """Mark a client as closed for the next timer event; an unknown client is no error."""
-        client = self._find(client_id)
+        client = self.find(client_id)
         if client is not None:
             client.closed_by_command = True
             self._context.counters.set_value(client.heartbeat_counter_id, 0)
@@ -90,5 +90,6 @@ class Clients:
             self._agent.forget_client(client.heartbeat_counter_id)
             self._context.free_counter(client.heartbeat_counter_id)
 
-    def _find(self, client_id: int) -> AeronClient | None:
+    def find(self, client_id: int) -> AeronClient | None:
+        """Return a client, None for one that is not known."""
         return next((c for c in self._clients if c.client_id == client_id), None)

@@ -1,6 +1,6 @@
 """The native part of the driver's conductor."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.clock cimport Clock
@@ -49,8 +49,9 @@ cdef class ConductorAgent(Agent):
     cdef int64_t _last_head
     cdef int64_t _head_since_ns
     cdef bint _timer_due
-    cdef bint _more_to_free
-    cdef bint _free_at_timer
+    cdef bint _called_again
+    cdef bint _called_at_timer
+    cdef int32_t _rung
     cdef bint _room_refused
     cdef bint _asks_at_timers
     cdef bint _more_to_hand_over    # sender or receiver had no room for a command

@@ -9,7 +9,12 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 
 from aerolog.transport.concurrent.agent cimport Agent
-from aerolog.transport.concurrent.atomic cimport get_and_add_i64, load_acquire_i64
+from aerolog.transport.concurrent.atomic cimport (
+    get_and_add_i64,
+    load_acquire_i32,
+    load_acquire_i64,
+    store_release_i32,
+)
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.concurrent.idle cimport ControllableIdleStrategy, IdleStrategy
 from aerolog.transport.driver.conductor.driver_stream cimport DriverStream
@@ -95,7 +100,8 @@ cdef class ConductorAgent(Agent):
         self.control_due = (
             self._timer_due
             or self._room_refused
-            or self._more_to_free
+            or self._called_again
+            or load_acquire_i32(&self._rung) != 0
             or self._more_to_hand_over
             or self._commands.has_message()
             or (self._sender is not None and self._sender.has_events())
@@ -132,8 +138,8 @@ cdef class ConductorAgent(Agent):
         cdef int index
         self._commands.beat(self._now_ms)
         self._check_blocked_commands()
-        if self._free_at_timer:
-            self._more_to_free = True
+        if self._called_at_timer:
+            self._called_again = True
         if self._asks_at_timers or self._a_client_is_due():
             self._timer_due = True
             return
@@ -178,6 +184,7 @@ cdef class ConductorAgent(Agent):
         timer_due = self._timer_due
         allocation_refused = self._room_refused
         self._timer_due = self._room_refused = False
+        store_release_i32(&self._rung, 0)  # first: a ring during the work gets another call
         work_count = self._conductor.control(timer_due, allocation_refused)
         if self._sender is not None:
             self._more_to_hand_over = (
@@ -204,10 +211,14 @@ cdef class ConductorAgent(Agent):
         cdef int slot = self._client_slots[counter_id]
         return self._is_due(&self._watched[slot])
 
-    def free_more(self, now: bool, at_timer: bool) -> None:
-        """Say whether logs wait for deletion, in the next cycle or at the next timer event."""
-        self._more_to_free = now
-        self._free_at_timer = at_timer
+    def call_again(self, now: bool, at_timer: bool) -> None:
+        """Say whether the conductor has more to do, in the next cycle or at the next timer event."""
+        self._called_again = now
+        self._called_at_timer = at_timer
+
+    def ring(self) -> None:
+        """Request control in the next duty cycle; any thread may do so."""
+        store_release_i32(&self._rung, 1)
 
     def ask_at_timers(self) -> None:
         """Request control at every timer event from now on, whatever native code finds."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.conductor.clients import Clients
+    from aerolog.transport.driver.conductor.command_order import CommandOrder
     from aerolog.transport.driver.conductor.conductor_agent import ConductorAgent
     from aerolog.transport.driver.conductor.session_ids import PublicationSessions
     from aerolog.transport.driver.context import DriverContext
@@ -23,6 +24,7 @@ class ConductorContext:
         context: the state and services of the whole driver.
         agent: runs the streams and knows the time.
         clients: the owners of publications and subscriptions.
+        order: holds clients whose commands go on later, and answers those that fail.
         sessions: the session ids of all publications, whatever their media.
         ipc: makes the ``aeron:ipc`` destinations of a multi-destination subscription.
         sender: the agent of send endpoints and publications.
@@ -32,6 +34,7 @@ class ConductorContext:
     context: DriverContext
     agent: ConductorAgent
     clients: Clients
+    order: CommandOrder
     sessions: PublicationSessions
     ipc: IpcConductor
     sender: Sender

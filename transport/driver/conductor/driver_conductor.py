@@ -11,6 +11,7 @@ from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import properties
 from aerolog.transport.driver.conductor.clients import Clients
 from aerolog.transport.driver.conductor.command_error import CommandError, answer_to
+from aerolog.transport.driver.conductor.command_order import CommandOrder
 from aerolog.transport.driver.conductor.conductor_agent import ConductorAgent
 from aerolog.transport.driver.conductor.conductor_context import ConductorContext
 from aerolog.transport.driver.conductor.counter_links import CounterLinks
@@ -49,6 +50,7 @@ class DriverConductor:
         agent: the native agent that calls this conductor.
         agents: all agents of the driver, for its threads to run.
         network: handles UDP publications, subscriptions and images.
+        on_rung: called on another thread when that has work for the conductor, to end its park.
         on_worked: called on the conductor's thread when it has done work that clients of this
             process may be waiting for.
     """
@@ -58,6 +60,7 @@ class DriverConductor:
         settings = context.settings
         self._commands = context.cnc.to_driver
         self._corruption_count = 0
+        self.on_rung: Callable[[], object] | None = None
         self.on_worked: Callable[[], object] | None = None
         self.agent = ConductorAgent(
             self,
@@ -76,8 +79,10 @@ class DriverConductor:
             )
         )
         self._clients = Clients(context, self.agent)
+        self._order = CommandOrder(self._execute, self._refuse)
         self._counters = CounterLinks(context, self._clients)
-        self._ipc = IpcConductor(context, self.agent, self._clients, self._sessions)
+        self._ipc = IpcConductor(context, self.agent, self._clients, self._order, self._sessions)
+        context.logs.ring = self._ring
         sender = Sender(
             context.clock,
             context.counters,
@@ -96,12 +101,12 @@ class DriverConductor:
                 context,
                 self.agent,
                 self._clients,
+                self._order,
                 self._sessions,
                 self._ipc,
                 sender,
                 receiver,
-            ),
-            self._refuse,
+            )
         )
         self.agents = DriverAgents(
             agent_slot(context, CONDUCTOR, self.agent),
@@ -122,8 +127,8 @@ class DriverConductor:
         if timer_due:
             self._on_timer()
             work_count += 1
-        if not self.network.is_busy:
-            work_count += self._commands.read(self._on_command, _COMMANDS_PER_CYCLE)
+        work_count += self._context.logs.poll()
+        work_count += self._run_command()
         work_count += self.network.on_events()
         self._report_corrupt_commands()
         if allocation_refused:
@@ -131,7 +136,9 @@ class DriverConductor:
             self.network.report_refused_allocations()
         logs = self._context.logs
         work_count += logs.free_some()
-        self.agent.free_more(now=logs.waiting > 0, at_timer=logs.refused > 0)
+        self.agent.call_again(
+            now=logs.waiting > 0 or self._order.is_ready, at_timer=logs.refused > 0
+        )
         if work_count > 0 and self.on_worked is not None:
             self.on_worked()
         return work_count
@@ -140,7 +147,7 @@ class DriverConductor:
         """Close all logs, delete their files, and tell clients that the driver has stopped."""
         self._ipc.publications.free_logs()
         self.network.free_logs()
-        self._context.logs.free_all()
+        self._context.logs.close()
         self._context.cnc.mark_closed()
         self._context.on_ended()
 
@@ -162,15 +169,40 @@ class DriverConductor:
         self._ipc.on_timer()
         self._counters.on_timer()
 
+    def _ring(self) -> None:
+        """Have the conductor take what was made beside it; on another thread."""
+        self.agent.ring()
+        if self.on_rung is not None:
+            self.on_rung()
+
+    def _run_command(self) -> int:
+        """Run a command that has waited for its client's turn, else read one; return a count."""
+        if self.network.is_busy:
+            return 0
+        if self._order.is_ready:
+            self._order.run_next()
+            return 1
+        if self._order.is_full:
+            return 0
+        return self._commands.read(self._on_command, _COMMANDS_PER_CYCLE)
+
     def _on_command(self, type_id: int, message: bytes) -> None:
-        correlation_id = 0
         self._context.events.command(type_id, message)
         try:
             command = commands.decode_command(type_id, message)
-            correlation_id = command.correlation_id
+        except Exception as error:  # noqa: BLE001 -- whatever it is, it is answered
+            self._refuse(0, error)
+            return
+        if isinstance(command, commands.ClientKeepalive):
+            self._execute(command)  # a sign of life is not answered, and does not wait
+        else:
+            self._order.take(command)
+
+    def _execute(self, command: commands.Command) -> None:
+        try:
             self._handlers[type(command)](command)
-        except Exception as error:  # noqa: BLE001 -- whatever it is, the client is told
-            self._refuse(correlation_id, error)
+        except Exception as error:  # noqa: BLE001 -- whatever it is, the client is answered
+            self._order.fail(command, error)
 
     def _refuse(self, correlation_id: int, error: Exception) -> None:
         """Answer a command that failed, and record the error."""

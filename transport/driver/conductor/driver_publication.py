@@ -10,10 +10,13 @@ from aerolog.transport.driver.conductor.command_error import ILLEGAL_STATE, gene
 from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aerolog.transport.driver.channels.channel_params import PublicationParams, StartPosition
     from aerolog.transport.driver.conductor.clients import AeronClient
     from aerolog.transport.driver.conductor.driver_stream import PublicationStream
     from aerolog.transport.driver.logs.log_store import LogFile
+    from aerolog.transport.logbuffer.metadata import LogMetadata
     from aerolog.transport.protocol.responses import OnPublicationError
     from aerolog.transport.uri import ChannelUri
 
@@ -107,6 +110,21 @@ class DriverPublication(ABC):
 
 
 PublicationT = TypeVar("PublicationT", bound=DriverPublication)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationPlan(Generic[PublicationT]):
+    """A publication whose log is still to be made.
+
+    Attributes:
+        metadata: the initial metadata of the log.
+        finish: makes the publication, which has no references yet, with the log.
+        cancel: frees what the plan holds, counters of ``finish`` included, but not the log.
+    """
+
+    metadata: LogMetadata
+    finish: Callable[[LogFile], PublicationT]
+    cancel: Callable[[], None]
 
 
 @dataclass(slots=True, eq=False)

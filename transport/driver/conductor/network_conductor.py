@@ -48,7 +48,6 @@ class NetworkConductor:
 
     Args:
         conductor: the parts of the driver that the halves use.
-        refuse: answers a command that fails after the call that handed it over has returned.
 
     Attributes:
         publications: the publications of the sending half.
@@ -57,11 +56,9 @@ class NetworkConductor:
         images: the images of the receiving half.
     """
 
-    def __init__(
-        self, conductor: ConductorContext, refuse: Callable[[int, Exception], None]
-    ) -> None:
+    def __init__(self, conductor: ConductorContext) -> None:
         self._conductor = conductor
-        self._refuse = refuse
+        self._order = conductor.order
         self._endpoints = SendChannelEndpoints(conductor)
         self.subscriptions = NetworkSubscriptions(conductor)
         self.images = PublicationImages(conductor, self.subscriptions)
@@ -95,13 +92,11 @@ class NetworkConductor:
 
     def add_destination(self, command: AddDestination) -> None:
         """Add a destination to a publication."""
-        self._destinations.add(command, lambda error: self._refuse(command.correlation_id, error))
+        self._destinations.add(command, lambda error: self._order.fail(command, error))
 
     def remove_destination(self, command: RemoveDestination) -> None:
         """Remove a destination from a publication by its address."""
-        self._destinations.remove(
-            command, lambda error: self._refuse(command.correlation_id, error)
-        )
+        self._destinations.remove(command, lambda error: self._order.fail(command, error))
 
     def remove_destination_by_id(self, command: RemoveDestinationById) -> None:
         """Remove the destination that an earlier command added, by the id of that command."""
@@ -193,6 +188,6 @@ class NetworkConductor:
         self._conductor.context.names.resolve(
             command.channel,
             then,
-            lambda error: self._refuse(command.correlation_id, error),
+            lambda error: self._order.fail(command, error),
             is_destination=is_destination,
         )

@@ -22,7 +22,7 @@ from aerolog.transport.driver.conductor.local_subscriptions import (
 )
 from aerolog.transport.driver.conductor.subscription_links import tell_unavailable
 from aerolog.transport.driver.context import remove_at
-from aerolog.transport.driver.ipc.ipc_factory import make_publication
+from aerolog.transport.driver.ipc.ipc_factory import plan_publication
 from aerolog.transport.driver.ipc.ipc_publication import SESSION_MEDIA
 from aerolog.transport.driver.ipc.ipc_subscription import IpcSubscriptionLink
 from aerolog.transport.errors import ErrorCode
@@ -37,6 +37,7 @@ from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.conductor.clients import AeronClient, Clients
+    from aerolog.transport.driver.conductor.command_order import CommandOrder
     from aerolog.transport.driver.conductor.conductor_agent import ConductorAgent
     from aerolog.transport.driver.conductor.session_ids import PublicationSessions
     from aerolog.transport.driver.context import DriverContext
@@ -65,6 +66,7 @@ class IpcConductor:
         context: DriverContext,
         agent: ConductorAgent,
         clients: Clients,
+        order: CommandOrder,
         sessions: PublicationSessions,
     ) -> None:
         self._context = context
@@ -72,7 +74,7 @@ class IpcConductor:
         self._clients = clients
         self._sessions = sessions
         self.publications: DriverPublications[IpcPublication] = DriverPublications(
-            context, agent, clients, sessions
+            context, agent, clients, order, sessions
         )
         self.subscriptions: LocalSubscriptions[IpcPublication] = LocalSubscriptions(
             context, agent, self.publications.items
@@ -81,7 +83,12 @@ class IpcConductor:
     # ---- commands ---------------------------------------------------------------------------
 
     def add_publication(self, command: AddPublication | AddExclusivePublication) -> None:
-        """Share an existing publication, or make a new one."""
+        """Share an existing publication, or make a new one.
+
+        Raises:
+            PublicationAwaitedError: the log of a publication to which the command refers is being
+                made.
+        """
         is_exclusive = isinstance(command, AddExclusivePublication)
         uri = ChannelUri.parse(command.channel)
         publications = self.publications
@@ -93,18 +100,13 @@ class IpcConductor:
             shared.confirm_match(params, uri, shared.channel)
             publications.link(command, self._clients.get_or_add(command.client_id), shared)
             return
+        if not is_exclusive:
+            publications.await_shareable(command.stream_id, params, SESSION_MEDIA)
         publications.check_session_free(command, params, SESSION_MEDIA)
-        publication = make_publication(
-            self._context,
-            command,
-            params,
-            is_exclusive=is_exclusive,
-            now_ns=self._agent.now_ns,
+        plan = plan_publication(
+            self._context, self._agent, command, params, is_exclusive=is_exclusive
         )
-        client = publications.add(command.client_id, publication)
-        publications.link(command, client, publication)
-        self._link_response_subscription(publication)
-        self.subscriptions.join(publication)
+        publications.make(command, params, SESSION_MEDIA, plan, self._on_added)
 
     def add_subscription(self, command: AddSubscription) -> None:
         """Subscribe to a stream, with the publications that exist already."""
@@ -177,6 +179,10 @@ class IpcConductor:
                 self.subscriptions.unlink(link, publication)
         # The cycle may have begun long ago under load, and each rejection counts from itself on.
         publication.stream.cool_down_until(self._context.clock.now_ns() + rest_ns)
+
+    def _on_added(self, publication: IpcPublication) -> None:
+        self._link_response_subscription(publication)
+        self.subscriptions.join(publication)
 
     def _link_response_subscription(self, publication: IpcPublication) -> None:
         """Give the requester's subscription the session of the publication that answers it.

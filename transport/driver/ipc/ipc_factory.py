@@ -1,10 +1,11 @@
-"""Makes an IPC publication with log, counters and stream, or nothing at all; conductor only."""
+"""Plans an IPC publication, and makes it with its log, counters and stream; conductor only."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver import properties
+from aerolog.transport.driver.conductor.driver_publication import PublicationPlan
 from aerolog.transport.driver.conductor.publication_log import publication_metadata, start_of
 from aerolog.transport.driver.counters.stream_counters import StreamCounters
 from aerolog.transport.driver.ipc.ipc_publication import IpcPublication
@@ -12,31 +13,28 @@ from aerolog.transport.driver.ipc.ipc_stream import IpcStream
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.channels.channel_params import PublicationParams
+    from aerolog.transport.driver.conductor.conductor_agent import ConductorAgent
     from aerolog.transport.driver.context import DriverContext
+    from aerolog.transport.driver.logs.log_store import LogFile
     from aerolog.transport.protocol.commands import AddExclusivePublication, AddPublication
 
 
-def make_publication(
+def plan_publication(
     context: DriverContext,
+    agent: ConductorAgent,
     command: AddPublication | AddExclusivePublication,
     params: PublicationParams,
     *,
     is_exclusive: bool,
-    now_ns: int,
-) -> IpcPublication:
-    """Make a publication that has no references yet.
+) -> PublicationPlan[IpcPublication]:
+    """Plan a publication, which is made once it has a log.
 
-    Raises:
-        CountersFullError: no counter is free; nothing is left behind.
-        StorageSpaceError: the disk has no room for the log; nothing is left behind.
+    What makes it raises CountersFullError when no counter is free.
     """
     start = start_of(context, params)
-    log = context.logs.create_publication_log(
-        command.correlation_id,
-        publication_metadata(context, command, params, start, is_exclusive=is_exclusive),
-    )
     counters = StreamCounters.of_publication(context, command, params)
-    try:
+
+    def finish(log: LogFile) -> IpcPublication:
         position = start.position(params.term_length)
         pub_pos_id, pub_lmt_id = counters.allocate_publisher(position, is_exclusive=is_exclusive)
         assert log.logs is not None
@@ -54,22 +52,21 @@ def make_publication(
             window_limit_timeout_ns=params.untethered_window_limit_timeout_ns,
             linger_timeout_ns=params.untethered_linger_timeout_ns,
             resting_timeout_ns=params.untethered_resting_timeout_ns,
-            now_ns=now_ns,
+            now_ns=agent.now_ns,
         )
-    except BaseException:
-        counters.free()
-        context.logs.discard(log)
-        raise
-    return IpcPublication(
-        registration_id=command.correlation_id,
-        stream_id=command.stream_id,
-        session_id=params.session_id,
-        channel=command.channel,
-        params=params,
-        is_exclusive=is_exclusive,
-        start=start,
-        limit_id=pub_lmt_id,
-        counter_ids=counters.ids,
-        log=log,
-        stream=stream,
-    )
+        return IpcPublication(
+            registration_id=command.correlation_id,
+            stream_id=command.stream_id,
+            session_id=params.session_id,
+            channel=command.channel,
+            params=params,
+            is_exclusive=is_exclusive,
+            start=start,
+            limit_id=pub_lmt_id,
+            counter_ids=counters.ids,
+            log=log,
+            stream=stream,
+        )
+
+    metadata = publication_metadata(context, command, params, start, is_exclusive=is_exclusive)
+    return PublicationPlan(metadata, finish, counters.free)

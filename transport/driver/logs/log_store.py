@@ -1,23 +1,31 @@
 """Log files of publications and images: checks of disk space, creation and deletion.
 
-Spec log-buffers 1, spec cnc-and-commands 21. Conductor only.
+Spec log-buffers 1, spec cnc-and-commands 21. The conductor calls a store. Files are made and
+deleted by its tasks, which run on a thread of their own, or in the calls when a driver has no
+threads.
 """
 
 from __future__ import annotations
 
 import os
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.concurrent.tasks import InlineTasks, ThreadTasks
 from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import properties
 from aerolog.transport.errors import StorageSpaceError
 from aerolog.transport.logbuffer.descriptor import LOG_META_LENGTH, LogBuffers, log_file_length
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aerolog.transport.concurrent.clock import Clock
+    from aerolog.transport.concurrent.tasks import Tasks
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.error_recorder import ErrorRecorder
     from aerolog.transport.logbuffer.metadata import LogMetadata
@@ -27,8 +35,12 @@ if TYPE_CHECKING:
 
 PUBLICATIONS = "publications"
 IMAGES = "images"
-# The time that deletion may take before commands are read again.
+# The time that deletion by the caller may take before commands are read again.
 FREEING_NS = 300_000
+# The name of the thread that makes and deletes logs.
+THREAD_NAME: Final = "aeron-logs"
+# How long a driver that closes waits for a log that is being made or deleted.
+CLOSE_TIMEOUT_S: Final = 10.0
 # A disk with room for this many logs more is not full when one log has its first space.
 PLENTY_OF_LOGS = 4
 
@@ -48,8 +60,27 @@ class LogFile:
     logs: LogBuffers | None
 
 
+@dataclass(slots=True, eq=False)
+class _Making:
+    """A log that somebody waits for.
+
+    Attributes:
+        path: the path of its file.
+        metadata: its initial metadata.
+        then: called with the log.
+        failed: called with the error when it cannot be made, or with that of ``then``.
+        log: the log, once it is made and until ``then`` has it.
+    """
+
+    path: str
+    metadata: LogMetadata
+    then: Callable[[LogFile], None]
+    failed: Callable[[Exception], None]
+    log: LogFile | None = None
+
+
 class LogStore:
-    """Creates and deletes the driver's log files.
+    """Makes and deletes the driver's log files.
 
     Args:
         directory: the driver's Aeron directory.
@@ -58,6 +89,10 @@ class LogStore:
         counters: the counters of the driver, with the system counters.
         errors: records a warning when disk space is low.
         clock: measures how long deletion takes.
+        has_thread: whether a thread of its own makes and deletes the logs.
+
+    Attributes:
+        ring: called on that thread when `poll` has an outcome to report; the conductor sets it.
     """
 
     def __init__(
@@ -68,6 +103,8 @@ class LogStore:
         counters: CountersReader,
         errors: ErrorRecorder,
         clock: Clock,
+        *,
+        has_thread: bool,
     ) -> None:
         self._directory = PurePath(directory)
         self._page_size = settings[properties.FILE_PAGE_SIZE]
@@ -78,6 +115,18 @@ class LogStore:
         self._counters = counters
         self._errors = errors
         self._clock = clock
+        self.ring: Callable[[], object] | None = None
+        self._tasks: Tasks = (
+            ThreadTasks(
+                self._report_ready, limit=0, name=THREAD_NAME, close_timeout_s=CLOSE_TIMEOUT_S
+            )
+            if has_thread
+            else InlineTasks()
+        )
+        self._closed = False
+        self._makings: list[_Making] = []
+        self._short: list[_Making] = []
+        self._deleting: LogFile | None = None
         self._to_free: deque[LogFile] = deque()
         self._refused: deque[LogFile] = deque()
 
@@ -88,69 +137,107 @@ class LogStore:
 
     @property
     def waiting(self) -> int:
-        """The number of logs that wait for deletion."""
-        return len(self._to_free)
+        """The number of logs that `free_some` can delete now."""
+        return 0 if self._deleting else len(self._to_free)
 
     @property
     def refused(self) -> int:
         """The number of logs whose deletion failed and is tried again at the next call."""
         return len(self._refused)
 
-    def create_publication_log(self, registration_id: int, metadata: LogMetadata) -> LogFile:
-        """Create the log of a publication.
+    @property
+    def making(self) -> int:
+        """The number of logs that are being made."""
+        return len(self._makings)
 
-        Raises:
-            StorageSpaceError: the disk has no room for it.
-        """
+    def make_publication_log(
+        self,
+        registration_id: int,
+        metadata: LogMetadata,
+        then: Callable[[LogFile], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """Have the log of a publication made; see `make_image_log`."""
         path = str(self._directory / PUBLICATIONS / f"{registration_id}.logbuffer")
-        return self._create(path, metadata)
+        self._submit(_Making(path, metadata, then, failed))
 
-    def create_image_log(self, correlation_id: int, metadata: LogMetadata) -> LogFile:
-        """Create the log of an image.
+    def make_image_log(
+        self,
+        correlation_id: int,
+        metadata: LogMetadata,
+        then: Callable[[LogFile], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """Have the log of an image made.
 
-        Raises:
-            StorageSpaceError: the disk has no room for it.
+        The outcome is reported by a later `poll`, or in this call by a store without a thread. A
+        log that is reported belongs to the caller, who has to `free` it. A store that
+        closes meanwhile reports nothing and leaves no file.
+
+        Args:
+            correlation_id: the id of the image.
+            metadata: the log's initial metadata.
+            then: called with the log.
+            failed: called with the error, or with the one that ``then`` has raised: a
+                StorageSpaceError if the disk has no room for the log.
         """
         path = str(self._directory / IMAGES / f"{correlation_id}.logbuffer")
-        return self._create(path, metadata)
+        self._submit(_Making(path, metadata, then, failed))
+
+    def poll(self) -> int:
+        """Report the logs that were made or deleted since the last call; return their number."""
+        return self._tasks.poll()
 
     def free(self, log: LogFile) -> None:
         """Close a log and delete its file soon."""
         self._to_free.append(log)
 
     def free_some(self) -> int:
-        """Delete some of the logs that wait; return how many were deleted.
+        """Delete some of the logs that wait; return how many were begun.
 
-        Clients wait while a log with much data is deleted. A call stops at the free limit, or
-        earlier once deletion has taken `FREEING_NS`.
+        The thread gets one at a time, so that a log that is to be made waits for one at most. A
+        store without a thread stops at the free limit, or earlier once deletion has taken
+        `FREEING_NS`, because clients wait meanwhile.
         """
+        if self._deleting:
+            return 0
         if not self._to_free:
             self._to_free, self._refused = self._refused, self._to_free
-        gone = 0
+        begun = 0
         end_ns = self._clock.now_ns() + FREEING_NS
         for _ in range(min(len(self._to_free), max(1, self._free_limit))):
-            log = self._to_free.popleft()
-            if self._remove(log):
-                gone += 1
-            else:
-                self._counters.get_and_add(SystemCounter.FREE_FAILS, 1)
-                self._refused.append(log)
-            if self._clock.now_ns() - end_ns >= 0:
+            self._deleting = log = self._to_free.popleft()
+            self._tasks.submit(
+                partial(self._remove, log), self._on_removed, partial(self._on_not_removed, log)
+            )
+            begun += 1
+            if self._deleting or self._clock.now_ns() - end_ns >= 0:
                 break
-        return gone
+        return begun
 
-    def free_all(self) -> None:
-        """Delete all logs that wait, trying each once, as the driver closes."""
-        for log in (*self._to_free, *self._refused):
-            self._remove(log)
+    def close(self) -> None:
+        """Delete all logs that wait, trying each once, as the driver closes.
+
+        A log in the making is waited for and deleted.
+        """
+        self._closed = True
+        self._tasks.close()
+        made = [making.log for making in self._makings if making.log]
+        for log in made:
+            self._count_mapped(log.length)
+        deleting = [self._deleting] if self._deleting else []
+        for log in (*deleting, *self._to_free, *self._refused, *made):
+            try:
+                self._remove(log)
+            except OSError as error:
+                self._errors.record(error)
+            else:
+                self._count_mapped(-log.length)
+        self._makings.clear()
+        self._short.clear()
+        self._deleting = None
         self._to_free.clear()
         self._refused.clear()
-
-    def discard(self, log: LogFile) -> None:
-        """Delete a log that no client has been told about."""
-        log.logs = None
-        self._files.remove(log.path)
-        self._forget(log)
 
     def report_refused_term(self, log: LogFile, owner_id: int, code: int, withheld: str) -> None:
         """Record that the disk had no space for the next term of a log.
@@ -169,20 +256,38 @@ class LogStore:
                 ("no room for a term", owner_id),
             )
 
-    def _remove(self, log: LogFile) -> bool:
-        log.logs = None
-        try:
-            self._files.remove(log.path)
-        except FileNotFoundError:
-            pass  # somebody else has deleted it: the log is gone all the same
-        except OSError as error:
-            self._errors.record(error)
-            return False
-        self._forget(log)
-        return True
+    # ---- making -----------------------------------------------------------------------------
 
-    def _forget(self, log: LogFile) -> None:
-        self._counters.get_and_add(SystemCounter.BYTES_CURRENTLY_MAPPED, -log.length)
+    def _submit(self, making: _Making) -> None:
+        self._makings.append(making)
+        self._tasks.submit(
+            partial(self._make, making),
+            partial(self._on_made, making),
+            partial(self._on_not_made, making),
+        )
+
+    def _make(self, making: _Making) -> LogFile:
+        """Make a log; on the thread, if there is one."""
+        making.log = log = self._create(making.path, making.metadata)
+        if self._closed:
+            # The driver waited, and gave up waiting.
+            self._remove(log)
+        return log
+
+    def _on_made(self, making: _Making, log: LogFile) -> None:
+        self._makings.remove(making)
+        making.log = None
+        self._count_mapped(log.length)
+        making.then(log)
+
+    def _on_not_made(self, making: _Making, error: Exception) -> None:
+        if making not in self._makings:  # `then` has raised it
+            making.failed(error)
+        elif isinstance(error, StorageSpaceError) and (self._deleting or self._to_free):
+            self._short.append(making)
+        else:
+            self._makings.remove(making)
+            making.failed(error)
 
     def _create(self, path: str, metadata: LogMetadata) -> LogFile:
         length = log_file_length(metadata.term_length, self._page_size)
@@ -198,8 +303,42 @@ class LogStore:
         except BaseException:
             self._files.remove(path)
             raise
-        self._counters.get_and_add(SystemCounter.BYTES_CURRENTLY_MAPPED, length)
         return LogFile(path, length, logs)
+
+    # ---- deleting ---------------------------------------------------------------------------
+
+    def _remove(self, log: LogFile) -> LogFile:
+        """Unmap a log and delete its file; on the thread, if there is one."""
+        log.logs = None
+        with suppress(FileNotFoundError):  # another process has deleted it: gone all the same
+            self._files.remove(log.path)
+        return log
+
+    def _on_removed(self, log: LogFile) -> None:
+        self._deleting = None
+        self._count_mapped(-log.length)
+        self._retry_makings()
+
+    def _on_not_removed(self, log: LogFile, error: Exception) -> None:
+        self._deleting = None
+        self._errors.record(error)
+        self._counters.get_and_add(SystemCounter.FREE_FAILS, 1)
+        self._refused.append(log)
+        self._retry_makings()
+
+    def _retry_makings(self) -> None:
+        """Try again the logs for which there was no room while others waited for deletion."""
+        short, self._short = self._short, []
+        for making in short:
+            self._makings.remove(making)
+            self._submit(making)
+
+    def _count_mapped(self, length: int) -> None:
+        self._counters.get_and_add(SystemCounter.BYTES_CURRENTLY_MAPPED, length)
+
+    def _report_ready(self) -> None:
+        if self.ring is not None:
+            self.ring()
 
     def has_plenty(self, length: int) -> bool:
         """Return whether the disk has so much space that it cannot become full in a moment."""

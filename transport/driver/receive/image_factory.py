@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.conductor.conductor_context import ConductorContext
     from aerolog.transport.driver.congestion_control.congestion_control import CongestionControl
     from aerolog.transport.driver.context import DriverContext
+    from aerolog.transport.driver.logs.log_store import LogFile
     from aerolog.transport.driver.receive.loss_detector import FeedbackDelay
     from aerolog.transport.driver.receive.network_subscription import NetworkSubscription
     from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannelEndpoint
@@ -46,11 +47,39 @@ def initial_window(endpoint: ReceiveChannelEndpoint, settings: Settings) -> int:
     return endpoint.channel.receiver_window_length or settings[properties.RCV_INITIAL_WINDOW_LENGTH]
 
 
+def image_metadata(
+    conductor: ConductorContext,
+    endpoint: ReceiveChannelEndpoint,
+    event: CreateImage,
+    subscriptions: list[NetworkSubscription],
+) -> LogMetadata:
+    """Return the initial metadata of an image's log, which gives the image its correlation id.
+
+    Args:
+        conductor: the parts of the driver that the image uses.
+        endpoint: the endpoint that received the SETUP.
+        event: the fields of the SETUP.
+        subscriptions: the subscriptions that want the image, at least one.
+    """
+    context = conductor.context
+    return _metadata(
+        conductor,
+        endpoint,
+        event,
+        subscriptions,
+        correlation_id=context.cnc.to_driver.next_correlation_id(),
+        window=initial_window(endpoint, context.settings),
+        is_group=_is_group(endpoint, event, subscriptions[0].params.group),
+    )
+
+
 def make_image(
     conductor: ConductorContext,
     endpoint: ReceiveChannelEndpoint,
     event: CreateImage,
     subscriptions: list[NetworkSubscription],
+    metadata: LogMetadata,
+    log: LogFile,
 ) -> PublicationImage:
     """Make an image that no subscription has joined yet.
 
@@ -60,33 +89,26 @@ def make_image(
         event: the fields of the SETUP.
         subscriptions: the subscriptions that want the image, at least one; the first one decides
             how the image is received.
+        metadata: the metadata with which its log was made.
+        log: its log, which stays the caller's on an error.
 
     Raises:
-        StorageSpaceError: the disk has no room for its log.
         CountersFullError: no counter is free.
         ChannelUriError, ConfigurationError: no congestion control has the name that is asked for.
     """
     context = conductor.context
     first = subscriptions[0]
-    window = initial_window(endpoint, context.settings)
-    is_group = _is_group(endpoint, event, first.params.group)
-    correlation_id = context.cnc.to_driver.next_correlation_id()
-    metadata = _metadata(
-        conductor, endpoint, event, subscriptions,
-        correlation_id=correlation_id, window=window, is_group=is_group,
-    )  # fmt: skip
+    correlation_id = metadata.correlation_id
+    congestion = _congestion(conductor, endpoint, event, initial_window(endpoint, context.settings))
+    counters = StreamCounters(
+        context,
+        correlation_id,
+        event.session_id,
+        event.stream_id,
+        first.channel,
+        first.client.client_id,
+    )
     with ExitStack() as undo:
-        log = context.logs.create_image_log(correlation_id, metadata)
-        undo.callback(context.logs.discard, log)
-        congestion = _congestion(conductor, endpoint, event, window)
-        counters = StreamCounters(
-            context,
-            correlation_id,
-            event.session_id,
-            event.stream_id,
-            first.channel,
-            first.client.client_id,
-        )
         undo.callback(counters.free)
         _show_congestion(context, counters, congestion, endpoint.channel.original)
         hwm_id = counters.allocate(CounterType.RECEIVER_HWM)
@@ -106,7 +128,7 @@ def make_image(
             rcv_naks_sent_id=naks_id,
             initial_position=initial_position(event),
             subscribers=_subscriber_positions(context, first),
-            feedback_delay=_feedback_delay(context, endpoint, first, is_group=is_group),
+            feedback_delay=_feedback_delay(context, endpoint, first, is_group=metadata.group),
             congestion=congestion,
             loss_report=context.loss_report,
             channel=endpoint.channel.original,

@@ -21,6 +21,7 @@ from aerolog.transport.driver.conductor.subscription_links import (
 from aerolog.transport.driver.context import remove_at
 from aerolog.transport.driver.counters.endpoint_counters import address_text
 from aerolog.transport.driver.receive.image_factory import (
+    image_metadata,
     initial_position,
     initial_window,
     make_image,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from aerolog.transport.driver.conductor.conductor_context import ConductorContext
+    from aerolog.transport.driver.logs.log_store import LogFile
     from aerolog.transport.driver.receive.network_subscription import NetworkSubscription
     from aerolog.transport.driver.receive.network_subscriptions import NetworkSubscriptions
     from aerolog.transport.driver.receive.publication_image import PublicationImage
@@ -51,9 +53,17 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.receive.receive_stream import ReceiveStream
     from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
     from aerolog.transport.driver.receive.receiver_events import ReceiverEvent
+    from aerolog.transport.logbuffer.metadata import LogMetadata
     from aerolog.transport.network.addresses import SocketAddress
 
+#: As many logs of images may be in the making before SETUPs of further sessions are dropped.
+MAKINGS_MAX: Final = 64
 _EVENT: Final = "io.aeron.exceptions.AeronEvent: WARN - "
+
+
+def _key(event: CreateImage) -> Hashable:
+    """What makes two SETUPs of sessions ask for the same image."""
+    return event.endpoint, event.session_id, event.stream_id
 
 
 class PublicationImages:
@@ -66,6 +76,7 @@ class PublicationImages:
         self._channels = subscriptions.channels
         self._images = subscriptions.images
         self._agent = conductor.agent
+        self._makings: dict[Hashable, CreateImage] = {}
         settings = conductor.context.settings
         self._limits = SourceLimits(
             settings[properties.SOURCE_IMAGES_MAX], settings[properties.SOURCE_IMAGE_RATE]
@@ -246,42 +257,90 @@ class PublicationImages:
         self._context.errors.record_event(f"{_EVENT}{text}\n", identity)
 
     def _on_create(self, event: CreateImage) -> None:
-        """Make the image of a new session, or tell the receiver that there is none."""
+        """Begin to make the image of a new session, or have the receiver refuse it."""
         endpoint = self._channels.of(event.endpoint)
         if endpoint is None or endpoint.is_closing:
             return  # the receiver is about to release the endpoint, and its sessions with it
-        is_made = False
         try:
-            is_made = self._create(endpoint, event)
+            is_begun = self._begin(endpoint, event)
         except Exception as error:  # noqa: BLE001 -- no command: whatever it is, it is recorded
             self._context.errors.record(error)
-        if not is_made:
-            self._conductor.receiver.refuse_image(event.endpoint, event.session_id, event.stream_id)
+            is_begun = False
+        if not is_begun:
+            self._refuse(event)
 
-    def _create(self, endpoint: ReceiveChannelEndpoint, event: CreateImage) -> bool:
+    def _begin(self, endpoint: ReceiveChannelEndpoint, event: CreateImage) -> bool:
+        """Have the log of an image made; return False for an image that is not wanted."""
         subscriptions = self._subscriptions
         links = subscriptions.of_session(endpoint, event.stream_id, event.session_id)
         if not links or not self._takes_a_datagram(endpoint, event):
             return False
+        if len(self._makings) >= MAKINGS_MAX:
+            return False  # the sender's next SETUPs ask again
         host = host_of(event.source)
         refusal = self._limits.refusal(host, self._agent.now_ns)
         if refusal is not None:
             self._note(f"refused an image: {host} {refusal}", "images of a source")
             return False
-        is_made = False
+        # A session whose subscription was removed and added meanwhile gets the later log.
+        self._makings[_key(event)] = event
+
+        def failed(error: Exception) -> None:
+            self._context.errors.record(error)
+            self._give_up(endpoint, event)
+
         try:
-            self._make(endpoint, event, links)
-            is_made = True
-        finally:
-            if not is_made:
-                self._limits.ended(host)
+            metadata = image_metadata(self._conductor, endpoint, event, links)
+        except Exception as error:  # noqa: BLE001 -- no command: whatever it is, it is recorded
+            failed(error)
+            return True
+        self._context.logs.make_image_log(
+            metadata.correlation_id,
+            metadata,
+            lambda log: self._on_log(endpoint, event, metadata, log),
+            failed,
+        )
         return True
+
+    def _on_log(
+        self,
+        endpoint: ReceiveChannelEndpoint,
+        event: CreateImage,
+        metadata: LogMetadata,
+        log: LogFile,
+    ) -> None:
+        """Make the image whose log is made, if somebody still wants it."""
+        links = self._subscriptions.of_session(endpoint, event.stream_id, event.session_id)
+        is_latest = self._makings.get(_key(event)) is event
+        if not links or not is_latest or endpoint.is_closing:
+            self._context.logs.free(log)
+            self._give_up(endpoint, event)
+            return
+        try:
+            self._make(endpoint, event, links, metadata, log)
+        except BaseException:
+            self._context.logs.free(log)
+            raise
+        del self._makings[_key(event)]
+
+    def _give_up(self, endpoint: ReceiveChannelEndpoint, event: CreateImage) -> None:
+        """End the making of an image, and have the receiver refuse it unless it is made again."""
+        self._limits.ended(host_of(event.source))
+        if self._makings.get(_key(event)) is event:
+            del self._makings[_key(event)]
+            if not endpoint.is_closing:
+                self._refuse(event)
+
+    def _refuse(self, event: CreateImage) -> None:
+        self._conductor.receiver.refuse_image(event.endpoint, event.session_id, event.stream_id)
 
     def _make(
         self,
         endpoint: ReceiveChannelEndpoint,
         event: CreateImage,
         links: list[NetworkSubscription],
+        metadata: LogMetadata,
+        log: LogFile,
     ) -> None:
         position_ids: list[int] = []
         position = initial_position(event)
@@ -290,7 +349,7 @@ class PublicationImages:
                 position_ids.append(  # noqa: PERF401 -- those made so far are freed on failure
                     allocate_position(self._context, link, event.session_id, position)
                 )
-            image = make_image(self._conductor, endpoint, event, links)
+            image = make_image(self._conductor, endpoint, event, links, metadata, log)
         except BaseException:
             self._context.free_counters(position_ids)
             raise

@@ -8,6 +8,7 @@ and destinations are in ``publication_destinations``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.channels.channel_params import (
@@ -27,7 +28,7 @@ from aerolog.transport.driver.conductor.driver_publications import DriverPublica
 from aerolog.transport.driver.conductor.driver_stream import ACTIVE, DONE, DRAINING, LINGER
 from aerolog.transport.driver.flow_control.flow_control import PythonFlowControl
 from aerolog.transport.driver.send.network_publication import NetworkPublication
-from aerolog.transport.driver.send.publication_factory import make_publication
+from aerolog.transport.driver.send.publication_factory import plan_publication
 from aerolog.transport.driver.send.spies import Spies
 from aerolog.transport.protocol.commands import AddExclusivePublication
 
@@ -62,7 +63,13 @@ class NetworkPublications(DriverPublications[NetworkPublication]):
         subscriptions: NetworkSubscriptions,
         images: PublicationImages,
     ) -> None:
-        super().__init__(conductor.context, conductor.agent, conductor.clients, conductor.sessions)
+        super().__init__(
+            conductor.context,
+            conductor.agent,
+            conductor.clients,
+            conductor.order,
+            conductor.sessions,
+        )
         self._conductor = conductor
         self._endpoints = endpoints
         self._subscriptions = subscriptions
@@ -72,7 +79,12 @@ class NetworkPublications(DriverPublications[NetworkPublication]):
     def publish(
         self, command: AddPublication | AddExclusivePublication, channel: UdpChannel
     ) -> None:
-        """Share an existing publication, or make a new one."""
+        """Share an existing publication, or make a new one.
+
+        Raises:
+            PublicationAwaitedError: the log of a publication to which the command refers is being
+                made.
+        """
         is_exclusive = isinstance(command, AddExclusivePublication)
         params = self._params(command, channel)
         endpoint = self._endpoints.get_or_open(channel, params, command.correlation_id)
@@ -86,21 +98,31 @@ class NetworkPublications(DriverPublications[NetworkPublication]):
                     _confirm_match(shared, params, channel)
                     self.link(command, self._clients.get_or_add(command.client_id), shared)
                     return
-        self.check_session_free(command, params, endpoint.channel.canonical_form)
-        publication = make_publication(
+        media = endpoint.channel.canonical_form
+        if not is_exclusive:
+            self.await_shareable(command.stream_id, params, media)
+        self.check_session_free(command, params, media)
+        plan = plan_publication(
             self._conductor, command, channel, params, endpoint, is_exclusive=is_exclusive
         )
-        client = self.add(command.client_id, publication)
-        endpoint.publications += 1
-        self._conductor.sender.add_publication(publication.stream)
-        if isinstance(publication.flow_control, PythonFlowControl):
-            self._agent.ask_at_timers()
-        self.link(command, client, publication)
-        if responds:
-            self._images.set_response_session(
-                params.response_correlation_id, publication.session_id
-            )
-        self.spies.join(publication)
+        endpoint.publications += 1  # which keeps the endpoint open until the log is made
+
+        def cancel() -> None:
+            plan.cancel()
+            endpoint.publications -= 1
+            self._endpoints.close_if_unused(endpoint)
+
+        def added(publication: NetworkPublication) -> None:
+            self._conductor.sender.add_publication(publication.stream)
+            if isinstance(publication.flow_control, PythonFlowControl):
+                self._agent.ask_at_timers()
+            if responds:
+                self._images.set_response_session(
+                    params.response_correlation_id, publication.session_id
+                )
+            self.spies.join(publication)
+
+        self.make(command, params, media, replace(plan, cancel=cancel), added)
 
     def on_timer(self) -> None:
         """Run the timer event of every publication, the last one first."""

@@ -53,6 +53,7 @@ class PublicationDestinations:
         Raises:
             ControlProtocolError: the publication does not exist or takes no destinations, or no
                 destination may have such a channel.
+            PublicationAwaitedError: the log of the publication is being made.
             ChannelUriError: the channel does not parse.
         """
         uri = ChannelUri.parse(command.channel)
@@ -105,7 +106,7 @@ class PublicationDestinations:
         self._succeed(command.correlation_id)
 
     def _endpoint(self, registration_id: int) -> SendChannelEndpoint:
-        publication = self._publications.find(registration_id)
+        publication = self._publications.find_made(registration_id)
         if publication is None:
             raise ControlProtocolError(
                 ErrorCode.UNKNOWN_PUBLICATION, f"unknown publication: {registration_id}"

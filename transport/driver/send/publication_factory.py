@@ -1,4 +1,4 @@
-"""Makes a UDP publication with flow control, log and counters, or nothing; conductor only.
+"""Plans a UDP publication with its flow control, and makes it with its log; conductor only.
 
 Spec cnc-and-commands 14.1, spec counters 4 and 5.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver import properties
+from aerolog.transport.driver.conductor.driver_publication import PublicationPlan
 from aerolog.transport.driver.conductor.publication_log import publication_metadata, start_of
 from aerolog.transport.driver.counters.stream_counters import StreamCounters
 from aerolog.transport.driver.flow_control.flow_control import MinFlowControl
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from aerolog.transport.protocol.commands import AddExclusivePublication, AddPublication
 
 
-def make_publication(
+def plan_publication(
     conductor: ConductorContext,
     command: AddPublication | AddExclusivePublication,
     channel: UdpChannel,
@@ -42,15 +43,16 @@ def make_publication(
     endpoint: SendChannelEndpoint,
     *,
     is_exclusive: bool,
-) -> NetworkPublication:
-    """Make a publication that has no references yet and that neither agent knows.
+) -> PublicationPlan[NetworkPublication]:
+    """Plan a publication, which is made once it has a log.
+
+    What makes it raises CountersFullError when no counter is free.
 
     Raises:
         ConfigurationError: the flow control is unknown or cannot be made.
-        CountersFullError: no counter is free.
-        StorageSpaceError: the disk has no room for the log. In all cases nothing is left behind.
+        CountersFullError: no counter is free. In both cases nothing is left behind.
     """
-    context, now_ns = conductor.context, conductor.agent.now_ns
+    context = conductor.context
     flow_control = create_flow_control(
         flow_control_params(
             channel.uri.get(keys.FC), context.settings, is_group=channel.has_group_semantics
@@ -60,23 +62,14 @@ def make_publication(
     counters = StreamCounters.of_publication(context, command, params)
     start = start_of(context, params)
     events = context.events.stream(params.session_id, command.stream_id, command.channel)
-    log = None
-    try:
-        if isinstance(flow_control, MinFlowControl):
-            receivers_id = counters.allocate(CounterType.FLOW_CONTROL_RECEIVERS, has_owner=False)
-            flow_control.bind_counter(context.counters, receivers_id)
-            if events is not None:
-                flow_control.bind_events(events)
-        metadata = publication_metadata(context, command, params, start, is_exclusive=is_exclusive)
-        log = context.logs.create_publication_log(
-            command.correlation_id,
-            replace(
-                metadata,
-                group=channel.has_group_semantics,
-                socket_sndbuf_length=endpoint.sndbuf_length,
-                socket_rcvbuf_length=endpoint.rcvbuf_length,
-            ),
-        )
+    if isinstance(flow_control, MinFlowControl):
+        receivers_id = counters.allocate(CounterType.FLOW_CONTROL_RECEIVERS, has_owner=False)
+        flow_control.bind_counter(context.counters, receivers_id)
+        if events is not None:
+            flow_control.bind_events(events)
+
+    def finish(log: LogFile) -> NetworkPublication:
+        now_ns = conductor.agent.now_ns
         position = start.position(params.term_length)
         ids = _CounterIds(
             *counters.allocate_publisher(position, is_exclusive=is_exclusive),
@@ -89,27 +82,30 @@ def make_publication(
             context, log, channel, params, endpoint, flow_control, ids,
             is_exclusive=is_exclusive, position=position, now_ns=now_ns, events=events,
         )  # fmt: skip
-    except BaseException:
-        counters.free()
-        if log is not None:
-            context.logs.discard(log)
-        raise
-    return NetworkPublication(
-        registration_id=command.correlation_id,
-        stream_id=command.stream_id,
-        session_id=params.session_id,
-        channel=command.channel,
-        params=params,
-        is_exclusive=is_exclusive,
-        start=start,
-        endpoint=endpoint,
-        flow_control=flow_control,
-        limit_id=ids.limit,
-        counter_ids=counters.ids,
-        log=log,
-        stream=stream,
-        since_ns=now_ns,
+        return NetworkPublication(
+            registration_id=command.correlation_id,
+            stream_id=command.stream_id,
+            session_id=params.session_id,
+            channel=command.channel,
+            params=params,
+            is_exclusive=is_exclusive,
+            start=start,
+            endpoint=endpoint,
+            flow_control=flow_control,
+            limit_id=ids.limit,
+            counter_ids=counters.ids,
+            log=log,
+            stream=stream,
+            since_ns=now_ns,
+        )
+
+    metadata = replace(
+        publication_metadata(context, command, params, start, is_exclusive=is_exclusive),
+        group=channel.has_group_semantics,
+        socket_sndbuf_length=endpoint.sndbuf_length,
+        socket_rcvbuf_length=endpoint.rcvbuf_length,
     )
+    return PublicationPlan(metadata, finish, counters.free)
 
 
 class _CounterIds(NamedTuple):
