@@ -98,6 +98,7 @@ def round_trip_times(
     warm_up: int,
     count: int,
     idle: str,
+    seconds: float = 0.0,
 ) -> list[int]:
     """Nanoseconds of each round trip of a message between two threads.
 
@@ -109,6 +110,7 @@ def round_trip_times(
         warm_up: round trips that are not measured.
         count: those that are.
         idle: idle strategy of both threads.
+        seconds: measures further round trips until so much time has passed.
     """
     loops = native("loops")
     with (
@@ -127,7 +129,10 @@ def round_trip_times(
                 request_publication, answer_subscription.images[0], length, idle_strategy(idle)
             )
             caller.run(warm_up)
+            end_s = time.perf_counter() + seconds
             times: list[int] = caller.run(count)
+            while time.perf_counter() < end_s:
+                times += caller.run(count)
             return times
 
 

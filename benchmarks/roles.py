@@ -1,7 +1,8 @@
-"""What the processes of the two-process benchmarks do: ``python -m benchmarks.roles ROLE PLACE``.
+"""What processes of benchmarks do: ``python -m benchmarks.roles ROLE PLACE [CHANNEL]``.
 
 Publishers send numbered 32-byte messages until their standard input ends; subscribers check number
-and order of each, and print their rates as one line of JSON.
+and order of each, and print their rates as one line of JSON. The churn adds and removes
+publications until its standard input ends.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 CHANNEL = "aeron:ipc"
 STREAM_ID = 1001
 LENGTH = 32
+CHURN_STREAM_ID = 2001
+CHURN_TERM_LENGTH = "64m"
+CHURN_PERIOD_S = 0.1
 WARM_UP_S = 2.0
 MEASURED_S = 4.0
 _NUMBER = struct.Struct("<q")
@@ -187,14 +191,30 @@ def zmq_pull(endpoint: str) -> None:
         _report(counts())
 
 
-ROLES: dict[str, Callable[[str], None]] = {
+def churn(aeron_dir: str, channel: str) -> None:
+    """Adds and removes a publication of large terms that this client reads, ten times a second."""
+    from aerolog.transport.client import Aeron
+
+    stopped = _stopped()
+    large = f"{channel}{'|' if '?' in channel else '?'}term-length={CHURN_TERM_LENGTH}"
+    with Aeron(aeron_dir) as aeron, aeron.add_subscription(channel, CHURN_STREAM_ID):
+        due_s = time.perf_counter()
+        while not stopped.is_set():
+            with aeron.add_publication(large, CHURN_STREAM_ID) as publication:
+                publication.wait_connected(30, writable=True)
+            due_s = max(due_s + CHURN_PERIOD_S, time.perf_counter())
+            stopped.wait(due_s - time.perf_counter())
+
+
+ROLES: dict[str, Callable[..., None]] = {
     "offer": offer,
     "poll": poll,
     "offer-batch": offer_batch,
     "poll-batch": poll_batch,
     "zmq-push": zmq_push,
     "zmq-pull": zmq_pull,
+    "churn": churn,
 }
 
 if __name__ == "__main__":
-    ROLES[sys.argv[1]](sys.argv[2])
+    ROLES[sys.argv[1]](*sys.argv[2:])

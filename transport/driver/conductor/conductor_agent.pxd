@@ -52,7 +52,7 @@ cdef class ConductorAgent(Agent):
     cdef bint _called_again
     cdef bint _called_at_timer
     cdef int32_t _rung
-    cdef bint _room_refused
+    cdef bint _allocation_due
     cdef bint _asks_at_timers
     cdef bint _more_to_hand_over    # sender or receiver had no room for a command
     cdef int _turn_streams(self, int64_t now_ns) noexcept nogil

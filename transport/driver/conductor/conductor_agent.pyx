@@ -99,7 +99,7 @@ cdef class ConductorAgent(Agent):
         work_count += self._turn_streams(now_ns)
         self.control_due = (
             self._timer_due
-            or self._room_refused
+            or self._allocation_due
             or self._called_again
             or load_acquire_i32(&self._rung) != 0
             or self._more_to_hand_over
@@ -124,8 +124,8 @@ cdef class ConductorAgent(Agent):
             ):
                 continue
             done = (<DriverStream> turn.stream).update(now_ns)
-            if (<DriverStream> turn.stream).allocation_refused:
-                self._room_refused = True
+            if (<DriverStream> turn.stream).allocation_due:
+                self._allocation_due = True
             if done > 0:
                 turn.quiet_cycles = 0
                 work_count += done
@@ -182,10 +182,10 @@ cdef class ConductorAgent(Agent):
     def control(self) -> int:
         """Let the conductor do the work that needs Python; return a work count."""
         timer_due = self._timer_due
-        allocation_refused = self._room_refused
-        self._timer_due = self._room_refused = False
+        allocation_due = self._allocation_due
+        self._timer_due = self._allocation_due = False
         store_release_i32(&self._rung, 0)  # first: a ring during the work gets another call
-        work_count = self._conductor.control(timer_due, allocation_refused)
+        work_count = self._conductor.control(timer_due, allocation_due)
         if self._sender is not None:
             self._more_to_hand_over = (
                 len(self._sender.backlog) > 0 or len(self._receiver.backlog) > 0
@@ -212,7 +212,7 @@ cdef class ConductorAgent(Agent):
         return self._is_due(&self._watched[slot])
 
     def call_again(self, now: bool, at_timer: bool) -> None:
-        """Say whether the conductor has more to do, in the next cycle or at the next timer event."""
+        """Say whether there is more to do, in the next cycle or at the next timer event."""
         self._called_again = now
         self._called_at_timer = at_timer
 

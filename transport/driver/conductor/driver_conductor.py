@@ -116,12 +116,12 @@ class DriverConductor:
         )
         self._handlers = self._handler_table()
 
-    def control(self, timer_due: bool, allocation_refused: bool) -> int:
+    def control(self, timer_due: bool, allocation_due: bool) -> int:
         """Do the work that the native agent has found; return a work count.
 
         Args:
             timer_due: a timer event has something to tell clients.
-            allocation_refused: the disk had no space for the next term of a log.
+            allocation_due: the next term of a log is to be allocated, or the disk had no space.
         """
         work_count = 0
         if timer_due:
@@ -131,9 +131,9 @@ class DriverConductor:
         work_count += self._run_command()
         work_count += self.network.on_events()
         self._report_corrupt_commands()
-        if allocation_refused:
-            self._ipc.publications.report_refused_allocations()
-            self.network.report_refused_allocations()
+        if allocation_due:
+            self._ipc.publications.allocate_terms()
+            self.network.allocate_terms()
         logs = self._context.logs
         work_count += logs.free_some()
         self.agent.call_again(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False)
-class _Making:
+class _PublicationMaking:
     """A publication whose log is being made.
 
     Attributes:
@@ -82,7 +82,7 @@ class DriverPublications(Generic[PublicationT]):
         self._order = order
         self._sessions = sessions
         self.items: list[PublicationT] = []
-        self._makings: list[_Making] = []
+        self._makings: list[_PublicationMaking] = []
         self._links: list[PublicationLink[PublicationT]] = []
 
     def find(self, registration_id: int) -> PublicationT | None:
@@ -174,7 +174,7 @@ class DriverPublications(Generic[PublicationT]):
             plan: makes the publication once there is a log.
             then: called when the client has been answered.
         """
-        making = _Making(command, params, media, self._clients.find(command.client_id))
+        making = _PublicationMaking(command, params, media, self._clients.find(command.client_id))
         self._makings.append(making)
         self._order.hold(command.client_id)
         self._sessions.add(params.session_id, command.stream_id, media)
@@ -194,7 +194,7 @@ class DriverPublications(Generic[PublicationT]):
 
     def _on_log(
         self,
-        making: _Making,
+        making: _PublicationMaking,
         plan: PublicationPlan[PublicationT],
         log: LogFile,
         then: Callable[[PublicationT], None],
@@ -212,6 +212,8 @@ class DriverPublications(Generic[PublicationT]):
         except BaseException:
             self._context.logs.free(log)
             raise
+        if self._context.logs.has_thread:
+            publication.stream.allocate_apart()
         self.items.append(publication)
         self._agent.add_stream(publication.stream)
         try:
@@ -221,12 +223,12 @@ class DriverPublications(Generic[PublicationT]):
             self._order.refuse(command.correlation_id, error)
         self._end(making)
 
-    def _undo(self, making: _Making, plan: PublicationPlan[PublicationT]) -> None:
+    def _undo(self, making: _PublicationMaking, plan: PublicationPlan[PublicationT]) -> None:
         self._sessions.discard(making.params.session_id, making.command.stream_id, making.media)
         self._sessions.free_tag(making.params.entity_tag)
         plan.cancel()
 
-    def _end(self, making: _Making, *, is_client_gone: bool = False) -> None:
+    def _end(self, making: _PublicationMaking, *, is_client_gone: bool = False) -> None:
         """Let the commands go on that waited for a publication."""
         self._makings.remove(making)
         if is_client_gone:
@@ -236,7 +238,7 @@ class DriverPublications(Generic[PublicationT]):
         for client_id in making.waiting:
             self._order.release(client_id)
 
-    def _await(self, is_meant: Callable[[_Making], bool]) -> None:
+    def _await(self, is_meant: Callable[[_PublicationMaking], bool]) -> None:
         """Put a command off that refers to a publication whose log is being made."""
         for making in self._makings:
             if is_meant(making):
@@ -314,9 +316,12 @@ class DriverPublications(Generic[PublicationT]):
         for publication in self.items:
             self._context.logs.free(publication.log)
 
-    def report_refused_allocations(self) -> None:
-        """Record an error for every log whose next term the disk had no space for."""
+    def allocate_terms(self) -> None:
+        """Have terms allocated; record an error for every log that the disk had no space for."""
         for publication in self.items:
+            term = publication.stream.wanted_term()
+            if term is not None:
+                self._context.logs.allocate(term, publication.stream.on_term)
             self._context.logs.report_refused_term(
                 publication.log,
                 publication.registration_id,

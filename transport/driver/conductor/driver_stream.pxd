@@ -20,7 +20,7 @@ cdef enum publication_state:
 
 cdef class DriverStream:
     cdef TermAllocation allocation          # of the log; the sub-class makes it
-    cdef bint allocation_refused      # the disk refused space and that is not reported yet
+    cdef bint allocation_due          # the disk refused space, or a term is to be allocated
     # Runs in every duty cycle; returns a work count.
     cdef int update(self, int64_t now_ns) noexcept nogil
     # At a timer event: whether something changes that clients have to be told.
@@ -30,6 +30,8 @@ cdef class DriverStream:
     # For sub-classes: the part of a limit that is allocated, and a retry at a timer event.
     cdef int64_t granted(self, int64_t limit) noexcept nogil
     cdef void retry_allocation(self) noexcept nogil
+    # For sub-classes: a term was allocated beside the conductor, or could not be.
+    cdef void on_room(self) noexcept nogil
 
 
 cdef class PublicationStream(DriverStream):

@@ -42,18 +42,21 @@ cdef class DriverStream:
     cdef void tick(self, int64_t now_ns) noexcept nogil:
         pass
 
+    cdef void on_room(self) noexcept nogil:
+        pass
+
     cdef int64_t granted(self, int64_t limit) noexcept nogil:
         cdef int error_before = self.allocation.error
         if limit <= self.allocation.limit:
             return limit
         limit = self.allocation.granted(limit)
-        if self.allocation.error != error_before:
-            self.allocation_refused = True
+        if self.allocation.error != error_before or self.allocation.wants_term:
+            self.allocation_due = True
         return limit
 
     cdef void retry_allocation(self) noexcept nogil:
         self.allocation.retry()
-        self.allocation_refused = False
+        self.allocation_due = self.allocation.wants_term
 
     def needs_attention(self, now_ns: int) -> bool:
         """Return whether a timer event at this time has something to tell clients."""
@@ -69,10 +72,32 @@ cdef class DriverStream:
 
     def refused_allocation(self) -> int:
         """Return the errno of space refused since the last timer event, only once; else 0."""
-        if not self.allocation_refused:
+        if not self.allocation_due or self.allocation.error == 0:
             return 0
-        self.allocation_refused = False
+        self.allocation_due = False
         return self.allocation.error
+
+    def allocate_apart(self) -> None:
+        """Have large terms allocated beside the conductor, which asks for `wanted_term`."""
+        self.allocation.allocate_apart()
+
+    def wanted_term(self) -> TermAllocation | None:
+        """Return the allocation when a term is to be allocated, only once; else None.
+
+        `on_term` takes the result.
+        """
+        if not self.allocation.wants_term:
+            return None
+        self.allocation_due = False
+        self.allocation.begin_term()
+        return self.allocation
+
+    def on_term(self, result: int) -> None:
+        """Go on with a term that was allocated, or could not be: 0 or a negative errno."""
+        self.allocation.end_term(result)
+        if result < 0:
+            self.allocation_due = True
+        self.on_room()
 
 
 cdef class PublicationStream(DriverStream):

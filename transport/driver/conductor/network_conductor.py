@@ -162,9 +162,9 @@ class NetworkConductor:
         self._conductor.receiver.flush()
         return self._reports.take() + self.images.on_receiver_events()
 
-    def report_refused_allocations(self) -> None:
-        """Record an error for every log whose next term the disk had no space for."""
-        self.publications.report_refused_allocations()
+    def allocate_terms(self) -> None:
+        """Have terms allocated; record an error for every log that the disk had no space for."""
+        self.publications.allocate_terms()
         self.images.report_refused_allocations()
 
     def free_logs(self) -> None:

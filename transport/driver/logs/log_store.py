@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from aerolog.transport.concurrent.tasks import Tasks
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.error_recorder import ErrorRecorder
+    from aerolog.transport.driver.logs.term_allocation import TermAllocation
     from aerolog.transport.logbuffer.metadata import LogMetadata
     from aerolog.transport.memory.counters import CountersReader
     from aerolog.transport.memory.filesystem import FileSystem
@@ -40,7 +41,7 @@ FREEING_NS = 300_000
 # The name of the thread that makes and deletes logs.
 THREAD_NAME: Final = "aeron-logs"
 # How long a driver that closes waits for a log that is being made or deleted.
-CLOSE_TIMEOUT_S: Final = 10.0
+CLOSE_TIMEOUT_S: Final = 5.0
 # A disk with room for this many logs more is not full when one log has its first space.
 PLENTY_OF_LOGS = 4
 
@@ -61,7 +62,7 @@ class LogFile:
 
 
 @dataclass(slots=True, eq=False)
-class _Making:
+class _LogMaking:
     """A log that somebody waits for.
 
     Attributes:
@@ -93,6 +94,9 @@ class LogStore:
 
     Attributes:
         ring: called on that thread when `poll` has an outcome to report; the conductor sets it.
+        tasks: makes and deletes the files.
+        has_thread: whether a thread of its own makes and deletes the logs.
+        is_closed: whether the store makes no further logs.
     """
 
     def __init__(
@@ -115,17 +119,18 @@ class LogStore:
         self._counters = counters
         self._errors = errors
         self._clock = clock
+        self.has_thread = has_thread
         self.ring: Callable[[], object] | None = None
-        self._tasks: Tasks = (
+        self.tasks: Tasks = (
             ThreadTasks(
                 self._report_ready, limit=0, name=THREAD_NAME, close_timeout_s=CLOSE_TIMEOUT_S
             )
             if has_thread
             else InlineTasks()
         )
-        self._closed = False
-        self._makings: list[_Making] = []
-        self._short: list[_Making] = []
+        self.is_closed = False
+        self._makings: list[_LogMaking] = []
+        self._short: list[_LogMaking] = []
         self._deleting: LogFile | None = None
         self._to_free: deque[LogFile] = deque()
         self._refused: deque[LogFile] = deque()
@@ -159,7 +164,7 @@ class LogStore:
     ) -> None:
         """Have the log of a publication made; see `make_image_log`."""
         path = str(self._directory / PUBLICATIONS / f"{registration_id}.logbuffer")
-        self._submit(_Making(path, metadata, then, failed))
+        self._submit(_LogMaking(path, metadata, then, failed))
 
     def make_image_log(
         self,
@@ -182,11 +187,20 @@ class LogStore:
                 StorageSpaceError if the disk has no room for the log.
         """
         path = str(self._directory / IMAGES / f"{correlation_id}.logbuffer")
-        self._submit(_Making(path, metadata, then, failed))
+        self._submit(_LogMaking(path, metadata, then, failed))
+
+    def allocate(self, term: TermAllocation, then: Callable[[int], None]) -> None:
+        """Have the term of a sparse log allocated that is wanted.
+
+        Args:
+            term: what allocates it.
+            then: called with 0 or a negative errno, by a later `poll`.
+        """
+        self.tasks.submit(term.allocate_term, then, self._errors.record)
 
     def poll(self) -> int:
-        """Report the logs that were made or deleted since the last call; return their number."""
-        return self._tasks.poll()
+        """Report what was made, allocated or deleted since the last call; return a count."""
+        return self.tasks.poll()
 
     def free(self, log: LogFile) -> None:
         """Close a log and delete its file soon."""
@@ -207,7 +221,7 @@ class LogStore:
         end_ns = self._clock.now_ns() + FREEING_NS
         for _ in range(min(len(self._to_free), max(1, self._free_limit))):
             self._deleting = log = self._to_free.popleft()
-            self._tasks.submit(
+            self.tasks.submit(
                 partial(self._remove, log), self._on_removed, partial(self._on_not_removed, log)
             )
             begun += 1
@@ -220,8 +234,8 @@ class LogStore:
 
         A log in the making is waited for and deleted.
         """
-        self._closed = True
-        self._tasks.close()
+        self.is_closed = True
+        self.tasks.close()
         made = [making.log for making in self._makings if making.log]
         for log in made:
             self._count_mapped(log.length)
@@ -258,29 +272,29 @@ class LogStore:
 
     # ---- making -----------------------------------------------------------------------------
 
-    def _submit(self, making: _Making) -> None:
+    def _submit(self, making: _LogMaking) -> None:
         self._makings.append(making)
-        self._tasks.submit(
+        self.tasks.submit(
             partial(self._make, making),
             partial(self._on_made, making),
             partial(self._on_not_made, making),
         )
 
-    def _make(self, making: _Making) -> LogFile:
+    def _make(self, making: _LogMaking) -> LogFile:
         """Make a log; on the thread, if there is one."""
         making.log = log = self._create(making.path, making.metadata)
-        if self._closed:
+        if self.is_closed:
             # The driver waited, and gave up waiting.
             self._remove(log)
         return log
 
-    def _on_made(self, making: _Making, log: LogFile) -> None:
+    def _on_made(self, making: _LogMaking, log: LogFile) -> None:
         self._makings.remove(making)
         making.log = None
         self._count_mapped(log.length)
         making.then(log)
 
-    def _on_not_made(self, making: _Making, error: Exception) -> None:
+    def _on_not_made(self, making: _LogMaking, error: Exception) -> None:
         if making not in self._makings:  # `then` has raised it
             making.failed(error)
         elif isinstance(error, StorageSpaceError) and (self._deleting or self._to_free):

@@ -14,6 +14,9 @@ cdef class TermAllocation:
     cdef int64_t _all               # the position up to which space is ever allocated
     cdef int64_t _margin            # space behind a limit when it is granted, or 0
     cdef int64_t _full_margin       # space kept there for one message in the long run, or 0
+    cdef bint _apart                # terms are allocated beside the conductor
+    cdef bint _is_under_way         # a term is being allocated there
+    cdef bint wants_term            # one is to be
     cdef void _make(self) noexcept nogil
     cdef void _move_limit(self) noexcept nogil
     # The part of a limit that a writer at a position needs for now.

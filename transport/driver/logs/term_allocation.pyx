@@ -13,6 +13,10 @@ Only one agent writes an image, and never past the limit, so the limit may stand
 a SETUP of 40 bytes that announces terms of 1 GiB only a piece is allocated, and a large term is not
 allocated at once while the conductor has other work. One more page is allocated behind a limit
 inside a term, because a reader that has come to the limit looks there.
+
+A driver with threads allocates large terms that are not taken by steps beside its conductor: the
+conductor asks for a term (`wants_term`, `begin_term`), a thread allocates it (`allocate_term`), and
+the conductor moves the limit (`end_term`).
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
@@ -78,6 +82,9 @@ cdef class TermAllocation:
 
     cdef int64_t granted(self, int64_t position_limit) noexcept nogil:
         while position_limit > self.limit and self.error == 0:
+            if self._apart:
+                self.wants_term = not self._is_under_way
+                break
             self._make()
             self._move_limit()
             if self._full_margin > 0:
@@ -119,6 +126,34 @@ cdef class TermAllocation:
 
     cdef void retry(self) noexcept nogil:
         self.error = 0
+
+    def allocate_apart(self) -> None:
+        """Allocate large terms only by `allocate_term` from now on, if they are not in steps."""
+        self._apart = self._full_margin == 0 and self._logs.log.term_length > STEP
+
+    def begin_term(self) -> None:
+        """Note that the term that is wanted is about to be allocated."""
+        self.wants_term = False
+        self._is_under_way = True
+
+    def allocate_term(self) -> int:
+        """Allocate the term that is wanted, on any thread; return 0 or a negative errno."""
+        cdef const log_buffer_t* log = &self._logs.log
+        cdef int result
+        with nogil:
+            result = self._logs.file.allocate(
+                index_by_position(log, self.made) * <int64_t> log.term_length, log.term_length
+            )
+        return result
+
+    def end_term(self, result: int) -> None:
+        """Move the limit behind the term that was allocated, or note the negative errno."""
+        self._is_under_way = False
+        if result < 0:
+            self.error = -result
+        else:
+            self.made += self._logs.log.term_length
+            self._move_limit()
 
     @property
     def room_limit(self) -> int:

@@ -794,6 +794,9 @@ cdef class SendStream(BatchStream):
         """Return the position up to which everything is sent."""
         return load_acquire_i64(&self._position)
 
+    cdef void on_room(self) noexcept nogil:
+        self._is_settled = False
+
     cdef void on_subscribers_changed(self) noexcept nogil:
         self._show_spies(producer_position(self.log))
         self._is_settled = False
