@@ -9,9 +9,10 @@ from turned_tasks import TurnedTasks
 from waits import wait_until
 
 from aerolog.transport.client import Aeron
+from aerolog.transport.counters.counter_types import CounterType
+from aerolog.transport.counters.system_counters import SystemCounter
 from aerolog.transport.driver import MediaDriver
 from aerolog.transport.driver.conductor.command_order import WAITING_LIMIT
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.errors import ErrorCode
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol import commands as c
@@ -136,7 +137,7 @@ def test_a_log_for_which_there_is_no_room_is_refused_and_the_next_command_goes_o
     assert (error.correlation_id, error.code) == (failing, ErrorCode.STORAGE_SPACE)
     assert "insufficient usable storage for new log of length=200704 usable=196608" in error.message
     assert bench.value(SystemCounter.ERRORS) == 1
-    assert bench.counters(12) == []
+    assert bench.counters(CounterType.PUBLISHER_POSITION) == []
     bench.files.fill_up(free_bytes=100 * TERM)
     tasks.run()
     assert answered(bench.turn()) == [waiting]
@@ -182,7 +183,7 @@ def test_a_client_that_dies_meanwhile_leaves_no_file(bench, tasks):
     assert logs_of(bench) == []
     assert len(tasks) == 0
     assert bench.value(SystemCounter.BYTES_CURRENTLY_MAPPED) == mapped_at_start(bench)
-    assert bench.counters(12) == []
+    assert bench.counters(CounterType.PUBLISHER_POSITION) == []
 
 
 def mapped_at_start(bench):
