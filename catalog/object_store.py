@@ -15,7 +15,7 @@ import tempfile
 from collections import OrderedDict
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn
 from urllib.parse import parse_qs, urlsplit
 
 from aerolog.catalog.extras import require
@@ -26,7 +26,7 @@ from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.secrets import hidden_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class PlaceUnreachableError(AerologError, ConnectionError):
@@ -81,6 +81,41 @@ def _check_azure(url: str, refusal: str) -> None:
     )
 
 
+def _reached(url: str, purpose: str, refusal: str) -> tuple[Any, str]:
+    """Have ``pyarrow.fs`` reach a store, which knows the rest of the URL."""
+    fs, pyarrow = require("pyarrow.fs", purpose), require("pyarrow", purpose)
+    try:
+        store, root = fs.FileSystem.from_uri(url)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
+        raise ConfigurationError(_known_schemes(refusal)) from hidden_in(error)
+    return store, str(root)
+
+
+def _azure(url: str, purpose: str, refusal: str) -> tuple[Any, str]:
+    reached = _reached(url, purpose, refusal)
+    _check_azure(url, refusal)
+    return reached
+
+
+#: The stores, by the scheme of a URL, for reading archives and for writing exports alike. Each
+#: function takes a URL, what needs the store and the beginning of an error, and gives a
+#: ``pyarrow.fs.FileSystem`` and the prefix in it; ``fs.PyFileSystem`` wraps other kinds of store.
+SCHEMES: Final[dict[str, Callable[[str, str, str], tuple[Any, str]]]] = {
+    "s3": _reached,
+    "gs": _reached,
+    "gcs": _reached,
+    "abfs": _azure,
+    "abfss": _azure,
+    "hdfs": _reached,
+    "viewfs": _reached,
+}
+
+
+def _known_schemes(refusal: str) -> str:
+    known = ", ".join(("file", *SCHEMES))
+    return f"{refusal}, or a URL whose scheme is one of {known}"
+
+
 class Objects:
     """The objects below one prefix of an object store; an object exists once it is complete.
 
@@ -104,7 +139,7 @@ class Objects:
 
     @classmethod
     def at(cls, url: str, purpose: str, refusal: str) -> Objects:
-        """The objects below a URL that ``pyarrow.fs`` understands.
+        """The objects below a URL, whose scheme chooses the store from `SCHEMES`.
 
         Args:
             url: the URL of a folder in an object store.
@@ -116,17 +151,13 @@ class Objects:
             PlaceUnreachableError: Azure gives no access.
             MissingExtraError: Arrow is not installed.
         """
-        fs, pyarrow = require("pyarrow.fs", purpose), require("pyarrow", purpose)
-        try:
-            store, root = fs.FileSystem.from_uri(url)
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
-            raise ConfigurationError(
-                f"{refusal}, or a URL that begins with file, s3, gs, abfs or hdfs"
-            ) from hidden_in(error)
-        if url.lower().startswith(("abfs:", "abfss:")):
-            _check_azure(url, refusal)
-        asked = parse_qs(urlsplit(url).query).get("allow_bucket_creation", [""])[-1]
-        return cls(store, str(root), purpose, makes_bucket=asked.lower() == "true")
+        parts = urlsplit(url)
+        reach = SCHEMES.get(parts.scheme)
+        if reach is None:
+            raise ConfigurationError(_known_schemes(refusal))
+        store, root = reach(url, purpose, refusal)
+        asked = parse_qs(parts.query).get("allow_bucket_creation", [""])[-1]
+        return cls(store, root, purpose, makes_bucket=asked.lower() == "true")
 
     @property
     def kind(self) -> str:
