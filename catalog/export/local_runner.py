@@ -22,7 +22,6 @@ from aerolog.catalog.export.part_writer import Part, PartWriter, WrittenPart
 from aerolog.catalog.export.plan import Planner, RecordingExport, Request
 from aerolog.catalog.export.report import ExportProgress, ExportReport, ExportResult, MissingRange
 from aerolog.catalog.export.store import TEMPORARY
-from aerolog.catalog.times import TimeSource
 from aerolog.transport.errors import ArchiveError
 
 if TYPE_CHECKING:
@@ -60,8 +59,10 @@ def export(
     request = request or Request()
     begun_ns = request.clock.now_ns()
     # All recordings must be there before anything is written.
-    times = TimeSource.parse(options.time_source)
-    opened = [(source, source.recording(recording_id, times)) for source, recording_id in wanted]
+    opened = [
+        (source, source.recording(recording_id, options.time_source))
+        for source, recording_id in wanted
+    ]
     with CatalogNotes(catalog, target) as notes, target.lock():
         manifest, settled = _open_manifest(target, options, decoder, opened, request.skip_damage)
         if manifest.is_under_way:
@@ -204,8 +205,7 @@ class _Exporter:
     def _was_purged(self, job: RecordingExport) -> bool:
         """Whether the range that could not be read was purged meanwhile."""
         try:
-            times = TimeSource.parse(self._options.time_source)
-            now = job.source.recording(job.recording_id, times)
+            now = job.source.recording(job.recording_id, self._options.time_source)
         except ArchiveError:
             return False
         if now.start_position <= job.state.position:

@@ -55,10 +55,9 @@ class ExportOptions:
     compression_level: int | None = COMPRESSION_LEVEL
     row_group_length: int = ROW_GROUP_LENGTH
     file_length: int = FILE_LENGTH
-    time_source: TimeSource | str = FROM_INDEX
+    time_source: TimeSource = FROM_INDEX
 
     def __post_init__(self) -> None:
-        TimeSource.parse(self.time_source)
         check_compression(self.compression, self.compression_level)
         for key in self.partition_by:
             if key not in PARTITION_KEYS:
@@ -91,7 +90,6 @@ class ExportOptions:
 
     def as_dict(self) -> dict[str, Any]:
         """The options as the manifest holds them."""
-        times = TimeSource.parse(self.time_source)
         return {
             "partition_by": list(self.partition_by),
             "rows_are": "messages" if self.assemble else "fragments",
@@ -99,8 +97,7 @@ class ExportOptions:
             "compression_level": self.compression_level,
             "row_group_length": self.row_group_length,
             "file_length": self.file_length if self.partitioned else None,
-            # Manifests that were written before this option existed do not have it.
-            **({} if times == FROM_INDEX else {"time_source": str(times)}),
+            "time_source": str(self.time_source),
         }
 
     def partition_values(

@@ -20,6 +20,7 @@ from aerolog.catalog.export.sources import folder_source
 from aerolog.catalog.export.store import open_store
 from aerolog.catalog.extras import require
 from aerolog.catalog.locations import Choice, is_catalog_url, recordings_of
+from aerolog.catalog.times import TimeSource
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.secrets import without_secrets
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from aerolog.catalog.export.sources import Source
     from aerolog.catalog.index import RecordingCatalog
     from aerolog.catalog.index.search import Search
-    from aerolog.catalog.times import TimeSource
 
 _PURPOSE = "exporting recordings to Parquet"
 
@@ -109,7 +109,7 @@ def export_parquet(
         compression_level=compression_level,
         row_group_length=row_group_length,
         file_length=file_length,
-        time_source=time_source,
+        time_source=TimeSource.parse(time_source),
     )
     url = place if isinstance(place, str) and is_catalog_url(place) else None
     noted = catalog or url

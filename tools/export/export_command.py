@@ -77,6 +77,7 @@ class LayoutOptions:
             ConfigurationError: they make no sense.
         """
         from aerolog.catalog.export.options import check_compression
+        from aerolog.catalog.times import TimeSource
         from aerolog.transport.errors import ConfigurationError
 
         codec, colon, level = self.compression.partition(":")
@@ -95,7 +96,7 @@ class LayoutOptions:
             "compression": codec,
             "compression_level": int(level) if colon else None,
             "file_length": option_parser(parse_size, "--file-size")(self.file_size),
-            "time_source": self.time_source,
+            "time_source": TimeSource.parse(self.time_source),
         }
 
 
@@ -158,7 +159,7 @@ def export(
         return _check(to, as_json)
     if bool(ids) + every + bool(search) != 1:
         raise typer.BadParameter("pass recording ids, --all or --search")
-    layout.export_options()
+    laid_out = layout.export_options()
     decoder = decoding.make_decoder()
     _check_place(to)
     with ExitStack() as stack:
@@ -171,11 +172,11 @@ def export(
                     "--skip-damage needs --archive-dir or --catalog: an archive replays nothing"
                     " behind damage"
                 )
-            report = _from_archive(archive, ids, to, layout, progress, decoder, replace=replace)
+            report = _from_archive(archive, ids, to, laid_out, progress, decoder, replace=replace)
         else:
             recordings = _searched(search) if search else ids
             chosen = {"skip_damage": skip_damage, "replace": replace, "decoder": decoder}
-            report = _from_folder(archive_dir, catalog, recordings, to, layout, progress, chosen)
+            report = _from_folder(archive_dir, catalog, recordings, to, laid_out, progress, chosen)
     for result in report.results:
         _warn(result)
     _warn_of(report)
@@ -213,7 +214,7 @@ def _from_folder(
     catalog: str | None,
     recordings: Any,
     to: str,
-    layout: LayoutOptions,
+    layout: dict[str, Any],
     progress: "Callable[[ExportProgress], None]",
     chosen: dict[str, Any],
 ) -> "ExportReport":
@@ -228,7 +229,7 @@ def _from_folder(
         catalog=catalog,
         progress=progress,
         **chosen,
-        **layout.export_options(),
+        **layout,
     )
 
 
@@ -242,7 +243,7 @@ def _from_archive(
     options: ArchiveOptions,
     ids: list[int] | None,
     to: str,
-    layout: LayoutOptions,
+    layout: dict[str, Any],
     progress: "Callable[[ExportProgress], None]",
     decoder: Any,
     *,
@@ -261,7 +262,7 @@ def _from_archive(
         return export_sources(
             [(source, recording_id) for recording_id in wanted],
             open_store(to),
-            ExportOptions(**layout.export_options()),
+            ExportOptions(**layout),
             decoder=decoder,
             request=Request(progress=progress, replace=replace),
         )
