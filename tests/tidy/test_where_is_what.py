@@ -33,8 +33,8 @@ def test_every_path_is_there(checkout: Path):
     assert [path for path in named if not (checkout / path).exists()] == []
 
 
-def test_there_are_ten_changes():
-    assert len(CHANGES) == 10
+def test_there_are_thirteen_changes():
+    assert len(CHANGES) == 13
 
 
 @pytest.mark.parametrize("title", CHANGES)
