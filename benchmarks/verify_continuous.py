@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from aerolog.archive.service.reporter import Reporter
+from aerolog.archive.service.reporter import ArchiveReporter
 from aerolog.archive.service.verifier.verifier import Verifier, VerifierOptions
 from aerolog.archive.verification import Health, verify_recording
 from aerolog.transport.concurrent.clock import SystemClock
@@ -91,7 +91,7 @@ def _turn(folder: Path, length: int) -> None:
         files=RealFileSystem(),
         clock=SystemClock(),
         positions=dict,
-        reporter=Reporter(cast("DistinctErrorLog", _Errors())),
+        reporter=ArchiveReporter(cast("DistinctErrorLog", _Errors())),
         counters=cast("tuple[Counter, Counter, Counter, Counter]", counts),
     )
     begun = time.perf_counter()

@@ -15,7 +15,6 @@ from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.retention_folder import RESERVE_LENGTH, reserve_room
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.access import authenticator_of, authorisation_of
-from aerolog.archive.service.component import Component
 from aerolog.archive.service.conductor.conductor import ArchiveConductor
 from aerolog.archive.service.context import ArchiveContext
 from aerolog.archive.service.counters import ArchiveCounters
@@ -24,8 +23,11 @@ from aerolog.archive.service.recorder.recorder import Recorder
 from aerolog.archive.service.recorder.segment_files import SegmentFiles
 from aerolog.archive.service.recorder.time_indexes import Times
 from aerolog.archive.service.replayer.replayer import Replayer
-from aerolog.archive.service.session_table import Doorbell, SessionTable
+from aerolog.archive.service.reporter import ArchiveReporter
+from aerolog.archive.service.session_table import SessionTable
 from aerolog.archive.service.verifier.verifier import verifier_of
+from aerolog.transport.agents.component import Component
+from aerolog.transport.agents.doorbell import Doorbell
 from aerolog.transport.concurrent.agent_runner import AgentInvoker, AgentRunner
 from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.format.checksum import Checksum
     from aerolog.archive.service.event_log import NoArchiveEvents
-    from aerolog.archive.service.reporter import OnError, Reporter
+    from aerolog.transport.agents.reporter import OnError
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.publication import ExclusivePublication
     from aerolog.transport.concurrent.agent import Agent
@@ -216,7 +218,7 @@ class Archive(Component):
         on_error: OnError | None,
     ) -> None:
         config = self.config
-        reporter = self._report_in(self._mark_file, self._event_log)
+        self._reporter = reporter = ArchiveReporter(self._mark_file.error_log(), self._event_log)
         if on_error is not None:
             reporter.pass_on(on_error)
         # This comes before the client exists, because recovery does not run the client and may
@@ -263,7 +265,7 @@ class Archive(Component):
         for runner in self.runners:
             runner.start()
 
-    def _open_catalog(self, reporter: Reporter) -> tuple[CatalogFile, list[int]]:
+    def _open_catalog(self, reporter: ArchiveReporter) -> tuple[CatalogFile, list[int]]:
         """Open the catalog; returns with it the recordings whose ends were found just now."""
         config = self.config
         catalog = CatalogFile.open(
@@ -296,7 +298,7 @@ class Archive(Component):
         found = [one.recording_id for one in recovered if one.recording_id in catalog]
         return catalog, found
 
-    def _reserve_room(self, reporter: Reporter) -> None:
+    def _reserve_room(self, reporter: ArchiveReporter) -> None:
         """Reserve what retention needs to make room on a full disk."""
         error = reserve_room(self.config.archive_dir, self._files)
         if error is not None:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from aerolog.archive.service.counters import ArchiveCounters
     from aerolog.archive.service.properties import ArchiveConfig
     from aerolog.archive.service.recorder.time_indexes import Times
-    from aerolog.archive.service.reporter import Reporter
-    from aerolog.archive.service.session_table import Doorbell
+    from aerolog.archive.service.reporter import ArchiveReporter
+    from aerolog.transport.agents.doorbell import Doorbell
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.memory.filesystem import FileSystem
@@ -38,7 +38,7 @@ class ArchiveContext:
     files: FileSystem
     catalog: CatalogFile
     counters: ArchiveCounters
-    reporter: Reporter
+    reporter: ArchiveReporter
     doorbell: Doorbell
     random: Random
     times: Times

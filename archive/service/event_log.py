@@ -10,7 +10,7 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.service.event_lines import MESSAGE_EVENTS, ArchiveEventCode, dissect
-from aerolog.transport.events.component_events import Component, ComponentEvents
+from aerolog.transport.events.component_events import ComponentEvents, EventComponent
 from aerolog.transport.events.event_codes import ARCHIVE
 from aerolog.transport.events.event_fields import text_field
 from aerolog.transport.events.properties import EVENT_ARCHIVE_LOG, EVENT_ARCHIVE_LOG_DISABLE
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from aerolog.transport.config.settings import Settings
 
 E = ArchiveEventCode
-_COMPONENT: Final = Component(
+_COMPONENT: Final = EventComponent(
     ARCHIVE, "ARCHIVE", ArchiveEventCode, EVENT_ARCHIVE_LOG, EVENT_ARCHIVE_LOG_DISABLE, dissect
 )
 _TEMPLATE_AT: Final = 2

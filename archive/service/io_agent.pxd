@@ -2,7 +2,8 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
-from aerolog.archive.service.session_table cimport Doorbell, SessionTable
+from aerolog.archive.service.session_table cimport SessionTable
+from aerolog.transport.agents.doorbell cimport Doorbell
 from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.memory.counter cimport counter_t

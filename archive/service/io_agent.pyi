@@ -1,4 +1,5 @@
-from aerolog.archive.service.session_table import Doorbell, SessionTable
+from aerolog.archive.service.session_table import SessionTable
+from aerolog.transport.agents.doorbell import Doorbell
 from aerolog.transport.concurrent.agent import Agent
 from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.memory.counters import CountersReader

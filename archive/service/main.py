@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.archive import Archive
 from aerolog.archive.service.archiving_driver import ArchivingMediaDriver
+from aerolog.transport.agents.foreground import run_service, say_ready
 from aerolog.transport.client import driver_is_active
 from aerolog.transport.client.announcement import announced
 from aerolog.transport.client.options import default_aeron_dir
-from aerolog.transport.concurrent.stop_signal import ServiceStop, say_failure
-from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver.properties import THREADING_MODE, driver_settings
-from aerolog.transport.errors import AerologError, ConfigurationError
+from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.text_output import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-EXIT_OK = 0
-EXIT_FAILED = 1
-EXIT_USAGE = 2
+    from aerolog.transport.concurrent.stop_signal import ServiceStop
+    from aerolog.transport.config.sources import Properties
 
 
 def main_archive(argv: Sequence[str]) -> int:
@@ -77,33 +74,6 @@ def _check(properties: Properties) -> None:
     _refuse_invoker(p.ArchiveConfig(properties)[p.THREADING_MODE], p.THREADING_MODE.name)
 
 
-def run_service(
-    argv: Sequence[str],
-    run: Callable[[Properties, ServiceStop], None],
-    check: Callable[[Properties], None],
-) -> int:
-    """Run a service in the foreground; returns its exit code as `main_archive` does.
-
-    Args:
-        argv: ``-Dname=value`` definitions and properties files.
-        run: runs the service until its second argument is told to stop.
-        check: raises ConfigurationError for settings that cannot be used, before anything starts.
-    """
-    try:
-        properties = Properties.from_command_line(argv)
-        check(properties)
-    except ConfigurationError as error:
-        return say_failure(error, EXIT_USAGE)
-    try:
-        with ServiceStop() as stop:
-            run(properties, stop)
-    except ConfigurationError as error:
-        return say_failure(error, EXIT_USAGE)
-    except (AerologError, OSError) as error:
-        return say_failure(error, EXIT_FAILED)
-    return EXIT_OK if stop.failure is None else say_failure(stop.failure, EXIT_FAILED)
-
-
 def _refuse_invoker(mode: str, name: str) -> None:
     if mode == "INVOKER":
         raise ConfigurationError(f"{name}=INVOKER is for embedded archives: nobody turns this one")
@@ -112,8 +82,3 @@ def _refuse_invoker(mode: str, name: str) -> None:
 def _say_wait(aeron_dir: str) -> None:
     if not driver_is_active(aeron_dir):
         write_text(f"aerolog archive: waiting for a media driver in {aeron_dir}\n")
-
-
-def say_ready(line: str) -> None:
-    """Tell whoever started the service that clients can connect."""
-    write_text(line + "\n", sys.stdout)

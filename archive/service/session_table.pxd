@@ -21,12 +21,3 @@ cdef class SessionTable:
     cdef void* at(self, int32_t index) noexcept nogil
     # Called by the agent only; the slot may be filled again afterwards.
     cdef void empty(self, int32_t index) noexcept nogil
-
-
-cdef class Doorbell:
-    cdef IdleStrategy _listener_idle
-    # Set by any thread and cleared by the thread that listens.
-    cdef int32_t _rung
-    cdef void ring(self) noexcept nogil
-    cdef bint take(self) noexcept nogil
-    cdef bint is_rung(self) noexcept nogil

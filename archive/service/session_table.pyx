@@ -4,7 +4,6 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 
 from aerolog.transport.concurrent.atomic cimport (
-    cas_i32,
     load_acquire_i32,
     load_acquire_i64,
     store_release_i32,
@@ -75,26 +74,3 @@ cdef class SessionTable:
         if not 0 <= index < self.capacity:
             raise IndexError(f"slot {index} of {self.capacity}")
         self.empty(index)
-
-
-cdef class Doorbell:
-    """Tells a conductor that one of its agents needs it."""
-
-    cdef void ring(self) noexcept nogil:
-        store_release_i32(&self._rung, 1)
-        if self._listener_idle is not None:
-            self._listener_idle.wake()
-
-    cdef bint take(self) noexcept nogil:
-        return cas_i32(&self._rung, 1, 0)
-
-    cdef bint is_rung(self) noexcept nogil:
-        return load_acquire_i32(&self._rung) != 0
-
-    def wakes(self, IdleStrategy idle not None) -> None:
-        """End the listener's park whenever the bell rings; called before other threads start."""
-        self._listener_idle = idle
-
-    def ring_bell(self) -> None:
-        """Ring the bell; callable from any thread."""
-        self.ring()

@@ -6,8 +6,6 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client.aeron_archive import SteppedArchive
-from aerolog.archive.service.component import Component
-from aerolog.archive.service.session_table import Doorbell
 from aerolog.cluster.counter_types import ModuleState
 from aerolog.cluster.errors import ClusterEvent
 from aerolog.cluster.files import (
@@ -24,6 +22,9 @@ from aerolog.cluster.module.event_log import NO_EVENTS, cluster_events
 from aerolog.cluster.module.module_agent import ModuleAgent
 from aerolog.cluster.module.module_context import ModuleContext
 from aerolog.cluster.protocol import NULL_VALUE, ClusterComponentType, MarkFileHeader
+from aerolog.transport.agents.component import Component
+from aerolog.transport.agents.doorbell import Doorbell
+from aerolog.transport.agents.reporter import Reporter
 from aerolog.transport.concurrent.histogram_tracker import cycle_tracker
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.errors import ConfigurationError
@@ -67,8 +68,6 @@ class ConsensusModule(Component):
         DriverTimeoutError: no driver runs.
         FileFormatError: a file of the folder is damaged, or of another version.
     """
-
-    _EVENT_CLASS = ClusterEvent
 
     def __init__(
         self,
@@ -152,7 +151,9 @@ class ConsensusModule(Component):
             config.cluster_dir, create=True, sync_level=level, files=self._files
         )
         sums = FolderSums(config.cluster_dir, SUMS_OF_MODULE, self._files)
-        reporter = self._report_in(self._mark_file)
+        self._reporter = reporter = Reporter(
+            self._mark_file.error_log(), "aerolog.cluster", ClusterEvent
+        )
         self._recording_log = log = RecordingLog(
             config.cluster_dir,
             create=True,

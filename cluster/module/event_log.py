@@ -10,7 +10,7 @@ import struct
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.transport.events.component_events import Component, ComponentEvents
+from aerolog.transport.events.component_events import ComponentEvents, EventComponent
 from aerolog.transport.events.event_codes import CLUSTER
 from aerolog.transport.events.event_fields import Fields, name_and_text, text_field
 from aerolog.transport.events.properties import EVENT_CLUSTER_LOG, EVENT_CLUSTER_LOG_DISABLE
@@ -155,7 +155,7 @@ def _shown(fields: Fields, name: str, kind: str) -> str:
     return fields.text() if kind == _CHANGE else f"{name}={fields.text()}"
 
 
-_COMPONENT: Final = Component(
+_COMPONENT: Final = EventComponent(
     CLUSTER, "CLUSTER", ClusterEventCode, EVENT_CLUSTER_LOG, EVENT_CLUSTER_LOG_DISABLE, dissect
 )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.archive.service.main import run_service, say_ready
 from aerolog.cluster.module.clustered_driver import ClusteredMediaDriver
 from aerolog.cluster.module.consensus_module import ConsensusModule
 from aerolog.cluster.module.properties import PROPERTIES, ModuleConfig
+from aerolog.transport.agents.foreground import run_service, say_ready
 from aerolog.transport.config import Settings
 from aerolog.transport.errors import ConfigurationError
 

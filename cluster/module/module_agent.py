@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.service.conductor.conductor_agent import sharpen_timer
 from aerolog.cluster.counter_types import ElectionState, ModuleState, NodeToggle, Role, Toggle
 from aerolog.cluster.errors import ClusterError, ServiceLostError
 from aerolog.cluster.files import EntryType, LogEntry, plan_recovery
@@ -63,11 +62,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
-    from aerolog.archive.service.session_table import Doorbell
     from aerolog.cluster.files import ClusterMarkFile, RecoveryPlan
     from aerolog.cluster.module.log_publisher import LogPublisher
     from aerolog.cluster.module.module_context import ModuleContext
     from aerolog.cluster.module.pending_messages import PendingMessages
+    from aerolog.transport.agents.doorbell import Doorbell
     from aerolog.transport.client.image import Image
     from aerolog.transport.client.message import Header
     from aerolog.transport.client.steps.caller import Steps
@@ -81,7 +80,6 @@ BUSY_INTERVAL_NS: Final = NS_PER_MS
 IDLE_INTERVAL_NS: Final = 50_000_000
 #: A thread that did not run for so long was stopped, or waited for the interpreter.
 STANDSTILL_NS: Final = 500_000_000
-LINGER_NS: Final = 60_000
 #: How often an extension's `slow_tick_work` is called.
 SLOW_TICK_NS: Final = 10 * NS_PER_MS
 _FLOW_STEPS: Final = 10
@@ -173,8 +171,7 @@ class ModuleAgent(SteadyAgent):
 
     def on_start(self) -> None:
         """Prepare the module's own thread."""
-        sharpen_timer()
-        self.linger_ns = LINGER_NS
+        self.prepare_thread()
 
     # -- the duty cycle ---------------------------------------------------------------------------
 

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.archive.client.aeron_archive import SteppedArchive
-    from aerolog.archive.service.reporter import Reporter
     from aerolog.cluster.files import FolderSums, NodeStateFile, RecordingLog
     from aerolog.cluster.module.counters import ModuleCounters
     from aerolog.cluster.module.event_log import NoClusterEvents
     from aerolog.cluster.module.extension import ConsensusModuleExtension
     from aerolog.cluster.module.properties import ModuleConfig
+    from aerolog.transport.agents.reporter import Reporter
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.concurrent.clock import Clock
 

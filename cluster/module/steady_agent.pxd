@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from aerolog.archive.service.conductor.conductor_agent cimport WatchAgent
+from aerolog.transport.agents.watch_agent cimport WatchAgent
 from aerolog.cluster.session_index cimport SessionIndex
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.logbuffer.appender cimport Appender

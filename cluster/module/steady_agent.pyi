@@ -1,5 +1,5 @@
-from aerolog.archive.service.conductor.conductor_agent import WatchAgent
-from aerolog.archive.service.session_table import Doorbell
+from aerolog.transport.agents.doorbell import Doorbell
+from aerolog.transport.agents.watch_agent import WatchAgent
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.liveness import Liveness
 from aerolog.transport.client.publication import ExclusivePublication

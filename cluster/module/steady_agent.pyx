@@ -13,8 +13,8 @@ from aerolog.archive.protocol.offsets cimport (
     SCHEMA_ID_OFFSET,
     TEMPLATE_ID_OFFSET,
 )
-from aerolog.archive.service.conductor.conductor_agent cimport WatchAgent, readers_of
-from aerolog.archive.service.session_table cimport Doorbell
+from aerolog.transport.agents.watch_agent cimport WatchAgent, readers_of
+from aerolog.transport.agents.doorbell cimport Doorbell
 from aerolog.cluster.protocol.session_header cimport (
     KEEP_ALIVE,
     KEEP_ALIVE_BLOCK,

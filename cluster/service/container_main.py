@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from aerolog.archive.service.main import run_service, say_ready
 from aerolog.cluster.service.clustered_service import ClusteredService
 from aerolog.cluster.service.object_name import is_object_name, object_of
 from aerolog.cluster.service.options import SERVICE_CLASS, ServiceContainerOptions
 from aerolog.cluster.service.service_container import ServiceContainer
+from aerolog.transport.agents.foreground import run_service, say_ready
 from aerolog.transport.client.announcement import announced
 from aerolog.transport.client.options import default_aeron_dir
 from aerolog.transport.errors import ConfigurationError

@@ -7,14 +7,14 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from aerolog.archive.service.reporter import Reporter
-from aerolog.cluster.errors import ClusterError
+from aerolog.cluster.errors import ClusterError, ClusterEvent
 from aerolog.cluster.files import ClusterMarkFile, service_mark_name
 from aerolog.cluster.protocol import ClusterComponentType, MarkFileHeader
 from aerolog.cluster.service.object_name import object_of
 from aerolog.cluster.service.options import ERROR_HANDLER, ServiceContainerOptions
 from aerolog.cluster.service.service_agent import ServiceAgent
 from aerolog.cluster.service.service_counters import ServiceCounters
+from aerolog.transport.agents.reporter import Reporter
 from aerolog.transport.client import Aeron
 from aerolog.transport.client.options import default_aeron_dir
 from aerolog.transport.concurrent.agent_runner import AgentRunner, AgentTerminated
@@ -78,7 +78,9 @@ class ServiceContainer(Resource):
         self._runner: AgentRunner | None = None
         self._agent: ServiceAgent | None = None
         self._mark_file = self._claim()
-        self._reporter = Reporter(self._mark_file.error_log())
+        self._reporter = Reporter(
+            self._mark_file.error_log(), "aerolog.cluster.service", ClusterEvent
+        )
         try:
             self.aeron = Aeron(
                 self.aeron_dir,

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Self
 
 from aerolog._version import __version__
+from aerolog.transport.agents.life_cycle import LifeCycle
 from aerolog.transport.concurrent.agent_runner import AgentRunner
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.counters.system_counters import SystemCounter
@@ -42,7 +43,6 @@ from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.memory.loss_report import FILE_NAME as LOSS_REPORT_FILE
 from aerolog.transport.memory.loss_report import LossReport
 from aerolog.transport.network.networks import SYSTEM_NETWORK, Network
-from aerolog.transport.resource import Resource
 from aerolog.transport.text_output import write_text
 from aerolog.transport.time_units import NS_PER_MS
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 BUILD = f"aerolog-{__version__}"
 
 
-class MediaDriver(Resource):
+class MediaDriver(LifeCycle):
     """A media driver in this process. It runs from its construction until ``close``.
 
     A context manager; ``close`` is idempotent. In INVOKER mode there is no thread and the owner
@@ -106,9 +106,7 @@ class MediaDriver(Resource):
         mode = threading_mode.value if isinstance(threading_mode, ThreadingMode) else threading_mode
         settings = p.driver_settings(properties, {"dir": dir, "threading_mode": mode, **options})
         validate(settings, network)
-        self.failure: BaseException | None = None
-        self._on_fatal = on_fatal
-        self._closed = False
+        super().__init__(on_fatal)
         self._pid = os.getpid()
         self._settings = settings
         self._files: FileSystem = file_system or RealFileSystem()
@@ -206,11 +204,7 @@ class MediaDriver(Resource):
 
     def _fail(self, reason: BaseException) -> None:
         """End all agents after one has failed, on its thread and before it is closed."""
-        if self.failure is not None:
-            return
-        self.failure = reason
-        if self._on_fatal is not None:
-            self._on_fatal(reason)
+        super()._fail(reason)
         self._end_runners()
 
     def _end_runners(self) -> None:
@@ -220,9 +214,10 @@ class MediaDriver(Resource):
 
     def close(self) -> None:
         """Stop the agents and leave the directory as clients and operators expect it."""
-        if self._closed or os.getpid() != self._pid:
-            return  # a forked child leaves the driver to its parent
-        self._closed = True
+        if os.getpid() == self._pid:  # a forked child leaves the driver to its parent
+            super().close()
+
+    def _close_parts(self) -> None:
         self._end_runners()
         self._conductor.close_network()
         self._events.close()

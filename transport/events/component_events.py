@@ -23,7 +23,7 @@ C = TypeVar("C", bound="IntEnum")
 
 
 @dataclass(frozen=True, slots=True)
-class Component(Generic[C]):
+class EventComponent(Generic[C]):
     """A component that logs events.
 
     Attributes:
@@ -85,7 +85,7 @@ class ComponentEvents(Generic[C]):
         events: the enabled events.
     """
 
-    def __init__(self, component: Component[C], held: HeldLog, events: frozenset[C]) -> None:
+    def __init__(self, component: EventComponent[C], held: HeldLog, events: frozenset[C]) -> None:
         self._number = component.number
         self._held = held
         self._log = held.log

@@ -27,6 +27,7 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i64,
 )
 from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.memory.counter cimport counter_is_live, counter_of, counter_t
 from aerolog.transport.memory.mapped_file cimport MappedFile
 from aerolog.transport.time_units cimport NS_PER_MS
 
@@ -432,3 +433,17 @@ cdef class CountersManager(CountersReader):
         now_ns = self._clock.now_ns()
         resting = sum(deadline_ns > now_ns for _, deadline_ns in self._free_ids)
         return self.max_counter_id - self._high_water_mark + len(self._free_ids) - resting
+
+
+def set_reference_id(
+    CountersReader counters not None, counter_id: int, registration_id: int, reference_id: int
+) -> None:
+    """Set the reference id in the record of a client's own counter (spec counters 1).
+
+    Nothing is stored if the driver has taken the counter back.
+    """
+    cdef counter_t counter = counter_of(counters, counter_id, registration_id)
+    if counter.value == NULL:
+        raise ValueError(f"no counter {counter_id}")
+    if counter_is_live(&counter):
+        store_release_i64(<uint8_t*> counter.value + COUNTER_REFERENCE_AT, reference_id)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive import protocol as ap
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.access_rules import REQUESTS
-from aerolog.archive.service.conductor.conductor_agent import WatchAgent, sharpen_timer
 from aerolog.archive.service.conductor.control_session import SESSION_CLOSED, SessionEnd
 from aerolog.archive.service.conductor.control_sessions import ControlSessions
 from aerolog.archive.service.conductor.refusals import answer_to
@@ -27,6 +26,7 @@ from aerolog.archive.service.replayer.replays import NO_COUNTER, Replays
 from aerolog.archive.service.replication.replications import Replications
 from aerolog.archive.service.storage.segment_deletion import Deletions
 from aerolog.archive.service.storage.storage import Storage
+from aerolog.transport.agents.watch_agent import WatchAgent
 from aerolog.transport.client.message import Action
 from aerolog.transport.errors import (
     ActiveArchiveError,
@@ -55,8 +55,6 @@ _LOG: Final = logger(__name__)
 FRAGMENT_LIMIT: Final = 10
 MARK_INTERVAL_NS: Final = NS_PER_S
 BUSY_INTERVAL_NS: Final = NS_PER_MS
-# How long the thread expects a client's next request before it starts to idle.
-LINGER_NS: Final = 60_000
 IDLE_INTERVAL_NS: Final = 50_000_000
 BLOCKED_INTERVAL_NS: Final = 100_000
 SESSION_ID_MAX: Final = 2**31 - 2  # of the first id, when ids are a sequence
@@ -169,8 +167,7 @@ class ArchiveConductor(WatchAgent):
     def on_start(self) -> None:
         """Prepare the conductor's own thread; not called in INVOKER mode."""
         if self._context.config[p.THREADING_MODE] != "INVOKER":
-            sharpen_timer()
-            self.linger_ns = LINGER_NS
+            self.prepare_thread()
 
     # -- the duty cycle ---------------------------------------------------------------------------
 

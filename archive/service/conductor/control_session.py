@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from aerolog.archive.protocol import Message
-    from aerolog.archive.service.reporter import Reporter
+    from aerolog.archive.service.reporter import ArchiveReporter
     from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.client.image import Image
     from aerolog.transport.client.publication import ExclusivePublication
@@ -133,7 +133,7 @@ class ControlSession:
         publication: Future[ExclusivePublication],
         counter: Future[Counter],
         authenticator: Authenticator,
-        reporter: Reporter,
+        reporter: ArchiveReporter,
         connect_timeout_ns: int,
         liveness_interval_ns: int,
         queue_limit: int,

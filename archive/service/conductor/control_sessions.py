@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.service import properties as p
-from aerolog.archive.service.conductor.conductor_agent import set_reference_id
 from aerolog.archive.service.conductor.control_session import (
     REQUEST_IMAGE_UNAVAILABLE,
     ControlSession,
@@ -19,6 +18,7 @@ from aerolog.archive.service.conductor.control_session import (
     SessionEnd,
 )
 from aerolog.transport.errors import ArchiveErrorCode
+from aerolog.transport.memory.counters import set_reference_id
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:

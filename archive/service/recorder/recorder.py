@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from aerolog.archive.protocol import Message
     from aerolog.archive.service.recorder.segment_files import SegmentFiles
-    from aerolog.archive.service.reporter import Reporter
-    from aerolog.archive.service.session_table import Doorbell, SessionTable
+    from aerolog.archive.service.reporter import ArchiveReporter
+    from aerolog.archive.service.session_table import SessionTable
+    from aerolog.transport.agents.doorbell import Doorbell
     from aerolog.transport.client.publication import ExclusivePublication
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.memory.counters import CountersReader
@@ -61,7 +62,7 @@ class Recorder(RecorderAgent):
         files: FileSystem,
         segments: SegmentFiles | None,
         preallocate: bool,
-        reporter: Reporter,
+        reporter: ArchiveReporter,
         sync_folder: bool,
         describe: Callable[[int], tuple[str, str]],
         events: ExclusivePublication | None,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.service.properties import ArchiveConfig
-    from aerolog.archive.service.reporter import Reporter
+    from aerolog.archive.service.reporter import ArchiveReporter
     from aerolog.archive.time_index.notes import TimeNotes
     from aerolog.transport.memory.filesystem import FileSystem
 
@@ -45,7 +45,7 @@ class Times(NotesAgent):
         reporter: receives errors.
     """
 
-    def __init__(self, config: ArchiveConfig, files: FileSystem, reporter: Reporter) -> None:
+    def __init__(self, config: ArchiveConfig, files: FileSystem, reporter: ArchiveReporter) -> None:
         super().__init__(max(CAPACITY_MIN, 2 * config[p.MAX_RECORDINGS]))
         self._is_on: bool = config[p.TIME_INDEX]
         self._is_by_clock = config[p.TIME_SOURCE] == SOURCE_CLOCK

@@ -18,8 +18,9 @@ from aerolog.transport.time_units import NS_PER_MS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.archive.service.reporter import Reporter
-    from aerolog.archive.service.session_table import Doorbell, SessionTable
+    from aerolog.archive.service.reporter import ArchiveReporter
+    from aerolog.archive.service.session_table import SessionTable
+    from aerolog.transport.agents.doorbell import Doorbell
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.memory.counters import CountersReader
     from aerolog.transport.memory.data_file import DataFile
@@ -99,7 +100,7 @@ class Replayer(ReplayerAgent):
         counter_ids: tuple[int, int, int],
         folder: str,
         files: FileSystem,
-        reporter: Reporter,
+        reporter: ArchiveReporter,
         details: Callable[[ReplayReader], ReplayRequestDetails],
     ) -> None:
         super().__init__(

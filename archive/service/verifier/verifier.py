@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.service.context import ArchiveContext
-    from aerolog.archive.service.reporter import Reporter
+    from aerolog.archive.service.reporter import ArchiveReporter
     from aerolog.archive.verification.closed_spans import Span
     from aerolog.archive.verification.findings import Finding
     from aerolog.archive.verification.layout import SegmentRecord
@@ -146,7 +146,7 @@ class Verifier(TimedAgent):
         files: FileSystem,
         clock: Clock,
         positions: Callable[[], dict[tuple[int, int], int]],
-        reporter: Reporter,
+        reporter: ArchiveReporter,
         counters: tuple[Counter, Counter, Counter, Counter],
     ) -> None:
         super().__init__(ROLE_NAME)

@@ -17,13 +17,13 @@ from shared_memory import memory_folder
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.protocol.counter_types import ArchiveCounterType
-from aerolog.archive.service.session_table import Doorbell
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.counter_types import ClusterCounterType, ElectionState, ModuleState, Toggle
 from aerolog.cluster.files import ClusterMarkFile, EntryType, RecordingLog
 from aerolog.cluster.module.steady_agent import SteadyAgent
 from aerolog.cluster.protocol import SCHEMA, EventCode, SessionConnectRequest, SessionEvent
 from aerolog.cluster.service import ServiceContainer
+from aerolog.transport.agents.doorbell import Doorbell
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.agent_runner import AgentInvoker
 from aerolog.transport.concurrent.clock import SystemClock

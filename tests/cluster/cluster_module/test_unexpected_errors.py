@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,9 @@ def test_an_exception_ends_the_module(
     kind: type[BaseException],
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level(logging.DEBUG, "aerolog")
     failures: list[BaseException] = []
     members = ",".join(f"localhost:{port}" for port in free_ports(5))
     with ClusteredMediaDriver(
@@ -56,3 +59,6 @@ def test_an_exception_ends_the_module(
         assert ("Traceback" in capfd.readouterr().err) is (kind is not OSError)
         with closing(ClusterMarkFile.open(tmp_path / "cluster")) as mark:
             assert [kind.__name__ in error.text for error in mark.errors()] == [True]
+        assert {log.name for log in caplog.records if log.exc_text or log.exc_info} == {
+            "aerolog.cluster"
+        }

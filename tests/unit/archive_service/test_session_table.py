@@ -8,7 +8,8 @@ import weakref
 
 import pytest
 
-from aerolog.archive.service.session_table import Doorbell, SessionTable
+from aerolog.archive.service.session_table import SessionTable
+from aerolog.transport.agents.doorbell import Doorbell
 from aerolog.transport.concurrent.agent import Agent
 from aerolog.transport.concurrent.agent_runner import AgentRunner
 from aerolog.transport.concurrent.idle import SleepingIdleStrategy

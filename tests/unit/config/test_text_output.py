@@ -58,7 +58,7 @@ def test_every_logger_of_the_package_is_made_there() -> None:
     import aerolog.archive.service.archive
     import aerolog.cluster.module.consensus_module  # noqa: F401 - they make their loggers
 
-    names = ("aerolog", "aerolog.client", "aerolog.archive", "aerolog.cluster")
+    names = ("aerolog", "aerolog.client", "aerolog.archive", "aerolog.cluster", "aerolog.security")
     for name in names:
         assert logging.getLogger(name).filters == logger(name).filters
 

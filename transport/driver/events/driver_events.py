@@ -10,7 +10,7 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver.events.event_lines import COMMAND_EVENTS, RESPONSE_EVENTS, dissect
-from aerolog.transport.events.component_events import Component, ComponentEvents
+from aerolog.transport.events.component_events import ComponentEvents, EventComponent
 from aerolog.transport.events.event_codes import DRIVER, DRIVER_GROUPS, DriverEventCode
 from aerolog.transport.events.event_fields import text_field
 from aerolog.transport.events.event_log import StreamEvents
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aerolog.transport.network.udp_channel import UdpChannel
 
 E = DriverEventCode
-_COMPONENT: Final = Component(
+_COMPONENT: Final = EventComponent(
     DRIVER, "DRIVER", DriverEventCode, EVENT_LOG, EVENT_LOG_DISABLE, dissect, DRIVER_GROUPS
 )
 

@@ -1,15 +1,9 @@
-from aerolog.archive.service.session_table import Doorbell
+from aerolog.transport.agents.doorbell import Doorbell
 from aerolog.transport.client.client_conductor import ClientConductor
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.liveness import Liveness
 from aerolog.transport.concurrent.agent import Agent
-from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.memory.mark_beat import MarkBeat
-
-def sharpen_timer(slack_ns: int = 1_000) -> None: ...
-def set_reference_id(
-    counters: CountersReader, counter_id: int, registration_id: int, reference_id: int
-) -> None: ...
 
 class WatchAgent(Agent):
     doorbell: Doorbell
@@ -17,8 +11,8 @@ class WatchAgent(Agent):
     deadline_ns: int
     fatal_code: int
     mark_beat: MarkBeat | None
-    linger_ns: int
     def __init__(self, role_name: str, doorbell: Doorbell, liveness: Liveness) -> None: ...
+    def prepare_thread(self) -> None: ...
     def watch(self, images: tuple[Image, ...], deadline_ns: int) -> None: ...
     def turn_client(self, conductor: ClientConductor) -> int: ...
     def take_bell(self) -> bool: ...

@@ -1,8 +1,8 @@
-"""The conductor's native part, which looks for work without the interpreter."""
+"""The native part of an archive's conductor and of a consensus module, which looks for work."""
 
 from libc.stdint cimport int32_t, int64_t
 
-from aerolog.archive.service.session_table cimport Doorbell
+from aerolog.transport.agents.doorbell cimport Doorbell
 from aerolog.transport.client.liveness cimport Liveness
 from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.memory.mark_beat cimport MarkBeat
@@ -17,8 +17,8 @@ cdef class WatchAgent(Agent):
     cdef readonly Liveness liveness
     cdef readonly int64_t deadline_ns
     cdef readonly int32_t fatal_code
-    cdef public int64_t linger_ns
     cdef public MarkBeat mark_beat
+    cdef int64_t _linger_ns
     cdef int64_t _asked_ns
     cdef tuple _images
     cdef void** _readers

@@ -1,21 +1,18 @@
-"""The conductor's native part, which looks for work without the interpreter.
+"""The native part of an archive's conductor and of a consensus module, which looks for work.
 
-There is work when recorder or replayer rang the doorbell, when the driver sent a message or the
-client's liveness check failed, when a control image has a fragment, or when a deadline has passed.
-An idle archive therefore runs the interpreter only at its deadlines.
+There is work when another agent rang the doorbell, when the driver sent a message or the client's
+liveness check failed, when a watched image has a fragment, or when a deadline has passed. An idle
+component therefore runs the interpreter only at its deadlines.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
-from aerolog.archive.service.session_table cimport Doorbell
+from aerolog.transport.agents.doorbell cimport Doorbell
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.liveness cimport LIVENESS_QUIET, Liveness
 from aerolog.transport.concurrent.agent cimport Agent
-from aerolog.transport.concurrent.atomic cimport store_release_i64
 from aerolog.transport.logbuffer.log_reader cimport LogReader, block_t
-from aerolog.transport.memory.counter cimport counter_is_live, counter_of, counter_t
-from aerolog.transport.memory.counters cimport COUNTER_REFERENCE_AT, CountersReader
 
 cdef extern from "sched.h" nogil:
     int sched_yield() noexcept
@@ -36,30 +33,9 @@ cdef extern from *:
 
 cdef enum:
     CHECK_INTERVAL_NS = 500_000
+    LINGER_NS = 60_000    # after a request: the next one of a client that waits comes within it
+    TIMER_SLACK_NS = 1_000
     PEEK_LENGTH = 1 << 30
-
-
-def sharpen_timer(slack_ns: int = 1_000) -> None:
-    """Make the calling thread's waits end on time.
-
-    By default Linux extends each wait by up to 50 us. A conductor waits for the next request of a
-    client with parks of 1 us, so that extension would be most of an answer's time.
-    """
-    set_slack(max(1, slack_ns))
-
-
-def set_reference_id(
-    CountersReader counters not None, counter_id: int, registration_id: int, reference_id: int
-) -> None:
-    """Set the reference id in the record of one of our own counters (spec counters 1).
-
-    Nothing is stored if the driver has taken the counter back.
-    """
-    cdef counter_t counter = counter_of(counters, counter_id, registration_id)
-    if counter.value == NULL:
-        raise ValueError(f"no counter {counter_id}")
-    if counter_is_live(&counter):
-        store_release_i64(<uint8_t*> counter.value + COUNTER_REFERENCE_AT, reference_id)
 
 
 cdef void** readers_of(tuple images) except NULL:
@@ -75,17 +51,15 @@ cdef void** readers_of(tuple images) except NULL:
 
 
 cdef class WatchAgent(Agent):
-    """Calls control() when there is something for the conductor to do.
+    """Calls control() when there is something to do.
 
     Args:
         role_name: the agent's name.
-        doorbell: rung by recorder and replayer.
-        liveness: liveness state of the archive's client, which control() runs.
+        doorbell: rung by the component's other agents.
+        liveness: liveness state of the component's client, which control() runs.
 
     Attributes:
         mark_beat: gives the signs of life in a mark file; None for none.
-        linger_ns: how long after a request the agent reports work, so that its thread is not
-            asleep when a client that waits for each answer sends the next request.
     """
 
     def __init__(
@@ -99,8 +73,19 @@ cdef class WatchAgent(Agent):
     def __dealloc__(self) -> None:
         free(self._readers)
 
+    def prepare_thread(self) -> None:
+        """Let the calling thread, which runs this agent alone, answer clients without delay.
+
+        By default Linux extends each wait by up to 50 us. The agent waits for a client's next
+        request with parks of 1 us, so that extension would be most of an answer's time. For a while
+        after a request the agent reports work, so that its thread is not asleep when a client that
+        waits for each answer sends the next one.
+        """
+        set_slack(TIMER_SLACK_NS)
+        self._linger_ns = LINGER_NS
+
     def watch(self, tuple images, deadline_ns: int) -> None:
-        """Set what to check until the next control(): control images, and a time."""
+        """Set what to check until the next control(): images, and a time."""
         cdef void** readers = readers_of(images)
         free(self._readers)
         self._readers = readers
@@ -152,7 +137,7 @@ cdef class WatchAgent(Agent):
             self.control_due = True
         elif now_ns >= self.deadline_ns or self.doorbell.is_rung():
             self.control_due = True
-        if now_ns - self._asked_ns >= self.linger_ns:
+        if now_ns - self._asked_ns >= self._linger_ns:
             return 0
         if not self.control_due:
             sched_yield()  # lets a client on this processor run
