@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.archive.format.checksum import Checksum
-    from aerolog.archive.service.event_log import NoArchiveEvents
+    from aerolog.archive.service.event_log import ArchiveEvents
     from aerolog.transport.agents.reporter import OnError
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.publication import ExclusivePublication
@@ -132,7 +132,7 @@ class Archive(Component):
         self.runners: list[AgentInvoker] = []
         self._segments: SegmentFiles | None = None
         self._own_authenticator: Authenticator | None = None
-        self._event_log: NoArchiveEvents = NO_EVENTS
+        self._event_log: ArchiveEvents = NO_EVENTS
         try:
             self._event_log = archive_events(config.settings, self._clock)
             if authenticator is None:

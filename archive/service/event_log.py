@@ -1,18 +1,16 @@
 """An archive's event log, written by its conductor, recorder and replayer.
 
-The property ``aeron.event.archive.log`` switches it on. Without it `NO_EVENTS` is used, whose
-methods do nothing. Only requests, answers and changes of state are logged, no recorded data.
+The property ``aeron.event.archive.log`` switches it on. Without it `NO_EVENTS` is used, which
+writes nothing. Only requests, answers and changes of state are logged, no recorded data.
 """
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.service.event_lines import MESSAGE_EVENTS, ArchiveEventCode, dissect
 from aerolog.transport.events.component_events import ComponentEvents, EventComponent
 from aerolog.transport.events.event_codes import ARCHIVE
-from aerolog.transport.events.event_fields import text_field
 from aerolog.transport.events.properties import EVENT_ARCHIVE_LOG, EVENT_ARCHIVE_LOG_DISABLE
 
 if TYPE_CHECKING:
@@ -26,62 +24,8 @@ _COMPONENT: Final = EventComponent(
 _TEMPLATE_AT: Final = 2
 
 
-class NoArchiveEvents:
-    """The event log of an archive whose ``aeron.event.archive.log`` is empty: it logs nothing."""
-
-    def close(self) -> None:
-        """Write what is buffered and end."""
-
-    def message(self, encoded: bytes) -> None:
-        """Log a message of the control protocol, received or sent; the bytes include its header."""
-
-    def control_session(self, session_id: int, old: str, new: str, reason: str) -> None:
-        """Log a control session's change of state."""
-
-    def recording(
-        self, recording_id: int, position: int, old: str, new: str, reason: str = ""
-    ) -> None:
-        """Log a recording's change of state."""
-
-    def replay(
-        self,
-        replay_session_id: int,
-        recording_id: int,
-        position: int,
-        old: str,
-        new: str,
-        reason: str = "",
-    ) -> None:
-        """Log a replay's change of state."""
-
-    def replay_failed(self, replay_session_id: int, recording_id: int, text: str) -> None:
-        """Log the error that ends a replay."""
-
-    def replication(
-        self,
-        replication_id: int,
-        src_recording_id: int,
-        dst_recording_id: int,
-        position: int,
-        old: str,
-        new: str,
-        reason: str = "",
-    ) -> None:
-        """Log a replication's change of state."""
-
-    def replication_done(self, *numbers: int, closed: bool, ended: bool, synced: bool) -> None:
-        """Log the end of a replication, with the eight numbers that `event_lines` names."""
-
-    def catalog_resized(self, old_length: int, new_length: int) -> None:
-        """Log an extension of the catalog; lengths in bytes."""
-
-
-#: The event log of an archive that logs nothing.
-NO_EVENTS: Final = NoArchiveEvents()
-
-
-class ArchiveEvents(ComponentEvents[ArchiveEventCode], NoArchiveEvents):
-    """The event log of an archive that logs the configured events."""
+class ArchiveEvents(ComponentEvents[ArchiveEventCode]):
+    """The event log of an archive, which writes the configured events."""
 
     def message(self, encoded: bytes) -> None:
         """Log a message of the control protocol, received or sent; the bytes include its header."""
@@ -92,18 +36,20 @@ class ArchiveEvents(ComponentEvents[ArchiveEventCode], NoArchiveEvents):
 
     def control_session(self, session_id: int, old: str, new: str, reason: str) -> None:
         """Log a control session's change of state."""
-        self._write(
-            E.CONTROL_SESSION_STATE_CHANGE,
-            struct.pack("<q", session_id) + _change(old, new, reason),
+        self._write_fields(
+            E.CONTROL_SESSION_STATE_CHANGE, "<q", (session_id,), f"{old} -> {new}", reason
         )
 
     def recording(
         self, recording_id: int, position: int, old: str, new: str, reason: str = ""
     ) -> None:
         """Log a recording's change of state."""
-        self._write(
+        self._write_fields(
             E.RECORDING_SESSION_STATE_CHANGE,
-            struct.pack("<qq", recording_id, position) + _change(old, new, reason),
+            "<qq",
+            (recording_id, position),
+            f"{old} -> {new}",
+            reason,
         )
 
     def replay(
@@ -116,18 +62,17 @@ class ArchiveEvents(ComponentEvents[ArchiveEventCode], NoArchiveEvents):
         reason: str = "",
     ) -> None:
         """Log a replay's change of state."""
-        self._write(
+        self._write_fields(
             E.REPLAY_SESSION_STATE_CHANGE,
-            struct.pack("<qqq", replay_session_id, recording_id, position)
-            + _change(old, new, reason),
+            "<qqq",
+            (replay_session_id, recording_id, position),
+            f"{old} -> {new}",
+            reason,
         )
 
     def replay_failed(self, replay_session_id: int, recording_id: int, text: str) -> None:
         """Log the error that ends a replay."""
-        self._write(
-            E.REPLAY_SESSION_ERROR,
-            struct.pack("<qq", replay_session_id, recording_id) + text_field(text),
-        )
+        self._write_fields(E.REPLAY_SESSION_ERROR, "<qq", (replay_session_id, recording_id), text)
 
     def replication(
         self,
@@ -140,24 +85,28 @@ class ArchiveEvents(ComponentEvents[ArchiveEventCode], NoArchiveEvents):
         reason: str = "",
     ) -> None:
         """Log a replication's change of state."""
-        self._write(
+        self._write_fields(
             E.REPLICATION_SESSION_STATE_CHANGE,
-            struct.pack("<qqqq", replication_id, src_recording_id, dst_recording_id, position)
-            + _change(old, new, reason),
+            "<qqqq",
+            (replication_id, src_recording_id, dst_recording_id, position),
+            f"{old} -> {new}",
+            reason,
         )
 
     def replication_done(self, *numbers: int, closed: bool, ended: bool, synced: bool) -> None:
         """Log the end of a replication, with the eight numbers that `event_lines` names."""
-        self._write(
-            E.REPLICATION_SESSION_DONE, struct.pack("<8q3b", *numbers, closed, ended, synced)
-        )
+        self._write_fields(E.REPLICATION_SESSION_DONE, "<8q3b", (*numbers, closed, ended, synced))
 
     def catalog_resized(self, old_length: int, new_length: int) -> None:
         """Log an extension of the catalog; lengths in bytes."""
-        self._write(E.CATALOG_RESIZE, struct.pack("<qq", old_length, new_length))
+        self._write_fields(E.CATALOG_RESIZE, "<qq", (old_length, new_length))
 
 
-def archive_events(settings: Settings, clock: Clock) -> NoArchiveEvents:
+#: The event log of an archive that logs nothing.
+NO_EVENTS: Final = ArchiveEvents(_COMPONENT)
+
+
+def archive_events(settings: Settings, clock: Clock) -> ArchiveEvents:
     """Return the event log that an archive's properties configure.
 
     Unknown event names are reported on stderr and ignored.
@@ -172,7 +121,3 @@ def archive_events(settings: Settings, clock: Clock) -> NoArchiveEvents:
     """
     found = _COMPONENT.hold(settings, clock)
     return NO_EVENTS if found is None else ArchiveEvents(_COMPONENT, *found)
-
-
-def _change(old: str, new: str, reason: str) -> bytes:
-    return text_field(f"{old} -> {new}") + text_field(reason)

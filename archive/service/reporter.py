@@ -9,7 +9,7 @@ from aerolog.transport.agents.reporter import Reporter
 from aerolog.transport.errors import AerologError, ErrorCategory
 
 if TYPE_CHECKING:
-    from aerolog.archive.service.event_log import NoArchiveEvents
+    from aerolog.archive.service.event_log import ArchiveEvents
     from aerolog.transport.memory.error_log import DistinctErrorLog
 
 
@@ -30,6 +30,6 @@ class ArchiveReporter(Reporter):
         events: the event log, which every part of the archive uses through the reporter.
     """
 
-    def __init__(self, error_log: DistinctErrorLog, events: NoArchiveEvents = NO_EVENTS) -> None:
+    def __init__(self, error_log: DistinctErrorLog, events: ArchiveEvents = NO_EVENTS) -> None:
         super().__init__(error_log, "aerolog.archive", ArchiveEvent)
         self.events = events

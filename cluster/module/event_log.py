@@ -160,37 +160,27 @@ _COMPONENT: Final = EventComponent(
 )
 
 
-class NoClusterEvents:
-    """The event log of a module whose ``aeron.event.cluster.log`` is empty: it logs nothing."""
+class ClusterEvents(ComponentEvents[ClusterEventCode]):
+    """The event log of a module, which writes the configured events."""
 
-    def close(self) -> None:
-        """Write what is buffered and end."""
+    member_id = 0
 
     def log(self, event: ClusterEventCode, *values: Any) -> None:
         """Log an event of this member.
 
         Args:
             event: the event.
-            values: its fields behind the member's id, as `encode` takes them.
+            values: its fields after the member's id, as `encode` takes them.
         """
-
-
-#: The event log of a module that logs nothing.
-NO_EVENTS: Final = NoClusterEvents()
-
-
-class ClusterEvents(ComponentEvents[ClusterEventCode], NoClusterEvents):
-    """The event log of a module that logs the configured events."""
-
-    member_id = 0
-
-    def log(self, event: ClusterEventCode, *values: Any) -> None:
-        """Log an event of this member; the values are its fields behind the member's id."""
         if self.code(event):
             self._write(event, encode(event, (self.member_id, *values)))
 
 
-def cluster_events(settings: Settings, clock: Clock, member_id: int) -> NoClusterEvents:
+#: The event log of a module that logs nothing.
+NO_EVENTS: Final = ClusterEvents(_COMPONENT)
+
+
+def cluster_events(settings: Settings, clock: Clock, member_id: int) -> ClusterEvents:
     """Return the event log that a module's properties configure.
 
     Unknown event names are reported on stderr and ignored.

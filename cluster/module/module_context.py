@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from aerolog.archive.client.aeron_archive import SteppedArchive
     from aerolog.cluster.files import FolderSums, NodeStateFile, RecordingLog
     from aerolog.cluster.module.counters import ModuleCounters
-    from aerolog.cluster.module.event_log import NoClusterEvents
+    from aerolog.cluster.module.event_log import ClusterEvents
     from aerolog.cluster.module.extension import ConsensusModuleExtension
     from aerolog.cluster.module.properties import ModuleConfig
     from aerolog.transport.agents.reporter import Reporter
@@ -48,7 +48,7 @@ class ModuleContext:
     node_state: NodeStateFile
     sums: FolderSums
     reporter: Reporter
-    events: NoClusterEvents
+    events: ClusterEvents
     cluster_time: Callable[[], int]
     leadership_term_id: int = -1
     leader_member_id: int = -1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from aerolog.transport.events.event_codes import chosen_events, full_code
+from aerolog.transport.events.event_fields import text_field
 from aerolog.transport.events.event_reader import HeldLog
 from aerolog.transport.events.properties import EVENT_BUFFER_LENGTH, EVENT_LOG_FILENAME
 from aerolog.transport.text_output import write_text
@@ -77,28 +79,39 @@ def _unknown(entry: str) -> None:
 
 
 class ComponentEvents(Generic[C]):
-    """Writes those events of a component that are enabled.
+    """Writes those events of a component that are enabled, which may be none.
 
     Args:
         component: the component that logs them.
-        held: its hold on the log of the process.
+        held: its hold on the log of the process; None when no event is enabled.
         events: the enabled events.
     """
 
-    def __init__(self, component: EventComponent[C], held: HeldLog, events: frozenset[C]) -> None:
+    def __init__(
+        self,
+        component: EventComponent[C],
+        held: HeldLog | None = None,
+        events: frozenset[C] = frozenset(),
+    ) -> None:
         self._number = component.number
         self._held = held
-        self._log = held.log
+        self._log = None if held is None else held.log
         self._events = events
 
     def close(self) -> None:
         """Write the remaining events; further calls do nothing."""
-        self._held.close()
+        if self._held is not None:
+            self._held.close()
 
     def code(self, event: C) -> int:
         """Return the code of an event in the log, or 0 if the event is not logged."""
         return full_code(self._number, event) if event in self._events else 0
 
     def _write(self, event: C, payload: bytes) -> None:
-        if event in self._events:
+        if event in self._events and self._log is not None:
             self._log.write(full_code(self._number, event), payload)
+
+    def _write_fields(self, event: C, layout: str, numbers: tuple[int, ...], *texts: str) -> None:
+        """Write an event that consists of numbers, packed by a layout of `struct`, and of texts."""
+        if event in self._events:
+            self._write(event, struct.pack(layout, *numbers) + b"".join(map(text_field, texts)))

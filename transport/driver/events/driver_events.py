@@ -187,6 +187,7 @@ class WrittenDriverEvents(ComponentEvents[DriverEventCode], DriverEvents):
     @property
     def log(self) -> EventLog:
         """The log that the events are written to."""
+        assert self._log is not None
         return self._log
 
     def wants(self, *events: DriverEventCode) -> bool:
@@ -198,7 +199,7 @@ class WrittenDriverEvents(ComponentEvents[DriverEventCode], DriverEvents):
         if not self.wants(E.RESEND, E.FLOW_CONTROL_RECEIVER_ADDED, E.FLOW_CONTROL_RECEIVER_REMOVED):
             return None
         return StreamEvents(
-            self._log,
+            self.log,
             session_id,
             stream_id,
             channel,
