@@ -10,8 +10,8 @@ from aerolog.archive.protocol.counter_types import (
     POSITION_KEY,
     ArchiveCounterType,
 )
+from aerolog.transport.client.steps.backoff import waiting_backoff
 from aerolog.transport.concurrent.clock import Clock, SystemClock
-from aerolog.transport.concurrent.idle import BackoffIdleStrategy
 from aerolog.transport.errors import AeronTimeoutError, ResourceClosedError
 from aerolog.transport.time_units import NS_PER_S
 
@@ -143,7 +143,7 @@ class RecordingPosition:
         self.counter = counter
         self.recording_id = recording_id
         self._clock = SystemClock() if clock is None else clock
-        self._idle = BackoffIdleStrategy() if idle is None else idle
+        self._idle = waiting_backoff() if idle is None else idle
 
     @property
     def key(self) -> RecordingPositionKey | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from aerolog.transport.client.backoff import waiter
+from aerolog.transport.client.steps.backoff import waiter
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:

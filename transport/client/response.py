@@ -12,8 +12,8 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from aerolog.transport.client.backoff import Backoff, waiter
 from aerolog.transport.client.steps.added_stream import added
+from aerolog.transport.client.steps.backoff import waiter
 from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import (
     AeronTimeoutError,
@@ -343,7 +343,7 @@ class ResponseClient(Resource):
             AeronTimeoutError: it was not there in time.
         """
         deadline = Deadline(timeout, self._aeron.conductor.options.clock)
-        wait = Backoff(self._aeron.conductor)
+        wait = waiter(self._aeron.conductor, None)
         while not self.is_connected:
             if deadline.is_over:
                 raise AeronTimeoutError(f"no server at {self._request[0]} within {timeout} s")
@@ -359,7 +359,7 @@ class ResponseClient(Resource):
             BackPressuredError: the server made no room in time.
         """
         deadline = Deadline(timeout, self._aeron.conductor.options.clock)
-        wait = Backoff(self._aeron.conductor)
+        wait = waiter(self._aeron.conductor, None)
         while (request_id := self.try_request(data)) is None:
             if deadline.is_over:
                 self.raise_unsent(deadline)
@@ -433,7 +433,7 @@ class ResponseClient(Resource):
         """
         deadline = Deadline(timeout, self._aeron.conductor.options.clock)
         wanted = self.send_request(data, timeout=timeout)
-        wait = Backoff(self._aeron.conductor)
+        wait = waiter(self._aeron.conductor, None)
         try:
             while True:
                 response = self.poll_response()

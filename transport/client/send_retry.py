@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from aerolog.transport.client.backoff import waiter
 from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.client.steps.backoff import waiter
 from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import (
     BackPressuredError,

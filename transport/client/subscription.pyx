@@ -10,7 +10,7 @@ from aerolog.transport.client.batch_source cimport BatchSource
 
 from aerolog.transport.client.channel_counters import channel_status, local_addresses, resolve_port
 from aerolog.transport.client.destination import Destination
-from aerolog.transport.client.backoff import waiter
+from aerolog.transport.client.steps.backoff import waiter
 from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import ConcurrentUseError, ResourceClosedError
 

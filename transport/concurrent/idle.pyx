@@ -168,6 +168,21 @@ cdef class SleepingMillisIdleStrategy(SleepingIdleStrategy):
         super().__init__(period_ms * NS_PER_MS)
 
 
+cdef inline bint _counts(int64_t* turns, int64_t most) noexcept nogil:
+    """Count one more turn, unless there were as many as there may be."""
+    if turns[0] >= most:
+        return False
+    turns[0] += 1
+    return True
+
+
+cdef inline int64_t _doubled(int64_t* park_ns, int64_t most_ns) noexcept nogil:
+    """Double the next park; return this one."""
+    cdef int64_t this_ns = park_ns[0]
+    park_ns[0] = min(this_ns * 2, most_ns)
+    return this_ns
+
+
 cdef class BackoffIdleStrategy(IdleStrategy):
     """Spins, then yields, then parks for times that double, until there is work again.
 
@@ -198,15 +213,12 @@ cdef class BackoffIdleStrategy(IdleStrategy):
             self._spins = 0
             self._yields = 0
             self._park_ns = self.min_park_ns
-        elif self._spins < self.max_spins:
-            self._spins += 1
+        elif _counts(&self._spins, self.max_spins):
             cpu_pause()
-        elif self._yields < self.max_yields:
-            self._yields += 1
+        elif _counts(&self._yields, self.max_yields):
             sched_yield()
         else:
-            self.park(self._park_ns)
-            self._park_ns = min(self._park_ns * 2, self.max_park_ns)
+            self.park(_doubled(&self._park_ns, self.max_park_ns))
 
     cdef int64_t longest_park(self) noexcept nogil:
         if self._yields < self.max_yields or self._park_ns < self.max_park_ns:
@@ -217,6 +229,23 @@ cdef class BackoffIdleStrategy(IdleStrategy):
         self._spins = 0
         self._yields = 0
         self._park_ns = self.min_park_ns
+
+    def pause_ns(self, work_count: int = 0) -> int:
+        """Count a turn as a call does, for a caller that waits by other means than a park.
+
+        Args:
+            work_count: the work of the turn; a positive one starts over.
+
+        Returns:
+            How long to wait, in nanoseconds; 0 where a call would spin or yield.
+        """
+        cdef int count = work_count
+        if count > 0:
+            self.reset()
+            return 0
+        if _counts(&self._spins, self.max_spins) or _counts(&self._yields, self.max_yields):
+            return 0
+        return _doubled(&self._park_ns, self.max_park_ns)
 
     def __repr__(self) -> str:
         return (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from aerolog.archive.client import request
 from aerolog.archive.client.client_base import PAGE, ArchiveClientBase
 from aerolog.archive.client.recording_position import RecordingPosition, find_by_recording
-from aerolog.transport.client.backoff import waiter
+from aerolog.transport.client.steps.backoff import waiter
 from aerolog.transport.client.steps.caller import Parts, Steps, operation, series
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from aerolog.transport.client.backoff import waiter
+from aerolog.transport.client.steps.backoff import waiter
 from aerolog.transport.client.steps.caller import AwaitedCaller, Parts, WaitingCaller
 from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.resource import AsyncResource, Resource

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from aerolog.transport.client import Aeron, Poller, ReconnectingAeron
+from aerolog.transport.client.steps.backoff import waiter
 from aerolog.transport.concurrent.idle import YieldingIdleStrategy
 from aerolog.transport.config import Properties
 from aerolog.transport.driver import MediaDriver
@@ -64,6 +65,15 @@ def test_any_idle_strategy_turns_them_too(client, idle):
     poller = Poller([(subscription, lambda data, _: got.append(bytes(data)))])
     poller.run(idle=idle, until=lambda: bool(got))
     assert got == [b"y"]
+
+
+@pytest.mark.parametrize("idle", [None, "yield"])
+def test_a_busy_wait_turns_them_too(client, idle):
+    later = client.add_subscription_async("aeron:ipc", 1)
+    wait = waiter(client.conductor, idle)
+    for _ in range(1000):  # a stream that always has messages
+        wait(1)
+    assert later.is_settled()
 
 
 def test_an_unknown_idle_strategy_is_refused_by_name(client):

@@ -138,6 +138,15 @@ def test_backoff_spins_and_yields_before_it_parks():
     strategy()
 
 
+def test_backoff_counts_pauses_as_it_parks():
+    strategy = BackoffIdleStrategy(1, 2, 100, 300)
+    assert [strategy.pause_ns() for _ in range(7)] == [0, 0, 0, 100, 200, 300, 300]
+    assert strategy.pause_ns(1) == 0
+    assert [strategy.pause_ns() for _ in range(5)] == [0, 0, 0, 100, 200]
+    strategy()  # parks, and counts as well
+    assert strategy.pause_ns() == 300
+
+
 @pytest.mark.parametrize(
     "make",
     [

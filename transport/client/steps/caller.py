@@ -14,24 +14,23 @@ import functools
 import inspect
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
-from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-from aerolog.transport.concurrent.idle import BackoffIdleStrategy
+from aerolog.transport.client.steps.backoff import awaited_backoff, waiting_backoff
 from aerolog.transport.resource import AsyncResource, Resource
+from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Self
+
+    from aerolog.transport.concurrent.idle import BackoffIdleStrategy
 
 P = ParamSpec("P")
 T = TypeVar("T")
 OwnerT = TypeVar("OwnerT")
 Steps = Generator[int, None, T]
 Parts = Generator[int | list[T], None, None]
-BUSY_TURNS: Final = 50  # turns of the loop without work, after which it sleeps
-MOST_TURNS: Final = BUSY_TURNS + 10  # turns after which the sleeps do not get longer
-FIRST_SLEEP: Final = 50e-6
-LONGEST_SLEEP: Final = 1e-3
 
 
 class Caller:
@@ -66,7 +65,7 @@ class WaitingCaller(Caller):
             lock: held while steps are carried out, a new one by default.
         """
         super().__init__(turn, lock)
-        self.idle = BackoffIdleStrategy() if idle is None else idle
+        self.idle = waiting_backoff() if idle is None else idle
 
     def wait(self, work_count: int) -> None:
         """Call ``turn``, then ``idle`` when nothing was done."""
@@ -108,22 +107,30 @@ class WaitingCaller(Caller):
 class AwaitedCaller(Caller):
     """Carries steps out in an event loop; several may be under way at once."""
 
-    async def pause(self, work_count: int, idle_turns: int) -> int:
-        """Let the event loop run, and sleep when there was nothing to do for many turns.
+    def __init__(
+        self,
+        turn: Callable[[], object],
+        lock: AbstractContextManager[Any] | None = None,
+        longest_sleep_ns: int = NS_PER_MS,
+    ) -> None:
+        """Make a caller.
 
-        Returns:
-            The number of turns in a row in which there was nothing to do.
+        Args:
+            turn: called between two steps.
+            lock: held while steps are carried out, a new one by default.
+            longest_sleep_ns: the longest sleep between two steps, nanoseconds.
         """
+        super().__init__(turn, lock)
+        self._longest_sleep_ns = longest_sleep_ns
+
+    async def pause(self, work_count: int, backoff: BackoffIdleStrategy) -> None:
+        """Let the event loop run, and sleep when there was nothing to do for many turns."""
         self.turn()
-        if work_count > 0:
-            idle_turns = -1
-        excess = idle_turns - BUSY_TURNS
-        await asyncio.sleep(0 if excess < 0 else min(FIRST_SLEEP * 2**excess, LONGEST_SLEEP))
-        return min(idle_turns + 1, MOST_TURNS)
+        await asyncio.sleep(backoff.pause_ns(work_count) / NS_PER_S)
 
     async def carry_out(self, steps: Steps[T]) -> T:
         """Carry steps out to their end and return their result."""
-        idle_turns = 0
+        backoff = awaited_backoff(self._longest_sleep_ns)
         try:
             while True:
                 try:
@@ -132,13 +139,13 @@ class AwaitedCaller(Caller):
                 except StopIteration as done:
                     result: T = done.value
                     return result
-                idle_turns = await self.pause(work, idle_turns)
+                await self.pause(work, backoff)
         finally:
             steps.close()
 
     async def iterate(self, parts: Parts[T]) -> AsyncIterator[T]:
         """Give what a series finds, one by one; other tasks may run between two parts."""
-        idle_turns = 0
+        backoff = awaited_backoff(self._longest_sleep_ns)
         try:
             while True:
                 with self.lock:
@@ -146,11 +153,11 @@ class AwaitedCaller(Caller):
                 if part is None:
                     return
                 if isinstance(part, int):
-                    idle_turns = await self.pause(part, idle_turns)
+                    await self.pause(part, backoff)
                     continue
                 for one in part:
                     yield one
-                idle_turns = await self.pause(len(part), idle_turns)
+                await self.pause(len(part), backoff)
         finally:
             with self.lock:
                 parts.close()
