@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from aerolog.archive.client.operations import ArchiveOperations
 from aerolog.transport.client.aio import AsyncAeron
+from aerolog.transport.client.steps.awaited_caller import AwaitedCaller
 from aerolog.transport.client.steps.caller import (
-    AwaitedCaller,
     AwaitedForm,
     SteppedCaller,
     SteppedForm,

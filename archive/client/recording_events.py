@@ -12,8 +12,8 @@ from aerolog.archive.protocol import (
 )
 from aerolog.archive.protocol.defaults import RECORDING_EVENTS_STREAM_ID
 from aerolog.transport.client.steps.added_stream import added
+from aerolog.transport.client.steps.awaited_caller import AwaitedCaller
 from aerolog.transport.client.steps.caller import (
-    AwaitedCaller,
     AwaitedForm,
     Parts,
     WaitingCaller,

@@ -12,8 +12,8 @@ from aerolog.cluster.errors import ClusterError, SessionClosedError
 from aerolog.cluster.protocol import AdminRequest, AdminRequestType, AdminResponseCode
 from aerolog.transport.client import Aeron
 from aerolog.transport.client.aio import AsyncAeron
+from aerolog.transport.client.steps.awaited_caller import AwaitedCaller
 from aerolog.transport.client.steps.caller import (
-    AwaitedCaller,
     AwaitedForm,
     WaitingCaller,
     WaitingForm,

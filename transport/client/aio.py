@@ -1,35 +1,37 @@
 """The client for asyncio: the same objects, whose waits let the event loop run.
 
-Nothing wakes an event loop when shared memory changes, so waits poll: at once at first, then after
-sleeps that grow to a few milliseconds. After every batch of messages the loop runs, however busy
-the stream is.
+The steps are those of the blocking client. After every batch of messages the event loop runs,
+however busy the stream is.
 """
 # ruff: noqa: ASYNC109  (timeouts are arguments as of the blocking methods)
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from aerolog.transport.client.aeron import Aeron
-from aerolog.transport.client.send_retry import NotConnected, is_worth_waiting, raise_timeout
-from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.client.send_retry import NotConnected, sending
+from aerolog.transport.client.steps.added_stream import added
+from aerolog.transport.client.steps.awaited_caller import AwaitedCaller
+from aerolog.transport.client.steps.stream_steps import event_parts, message_parts, until
 from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import (
-    AeronTimeoutError,
     ConfigurationError,
+    DriverTimeoutError,
     PublicationClosedError,
     ResourceClosedError,
 )
 from aerolog.transport.resource import AsyncResource
+from aerolog.transport.time_units import NS_PER_MS
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
 
     from typing_extensions import Buffer
 
-    from aerolog.transport.client.client_conductor import ClientConductor
     from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.client.client_events import Event
     from aerolog.transport.client.destination import Destination
@@ -37,54 +39,35 @@ if TYPE_CHECKING:
     from aerolog.transport.client.publication import ExclusivePublication, Publication
     from aerolog.transport.client.registration import RegistrationFuture
     from aerolog.transport.client.response import ResponseClient
+    from aerolog.transport.client.status import OfferStatus
     from aerolog.transport.client.subscription import Subscription
     from aerolog.transport.uri import ChannelUri
 
-_TURNS = 50
-_FIRST_SLEEP = 50e-6
-_LONGEST_SLEEP = 4e-3
+T = TypeVar("T")
+#: Carries steps out for all clients: they have threads, and an event loop has one thread.
+_CALLER = AwaitedCaller(lambda: None, nullcontext(), longest_sleep_ns=4 * NS_PER_MS)
 
 
-class _AsyncBackoff:
-    """Waits of growing duration, during each of which the event loop runs."""
+async def _added(future: RegistrationFuture[T], timeout: float | None) -> T:
+    """Wait for an answer of the driver; the command is taken back if the wait is given up."""
+    options = future.options
+    limit = options.driver_timeout if timeout is None else timeout
+    deadline = Deadline(limit, options.clock)
 
-    def __init__(self) -> None:
-        self._count = 0
-        self._sleep = _FIRST_SLEEP
+    def check_time() -> int:
+        if deadline.is_over:
+            raise DriverTimeoutError(f"no response from MediaDriver within {limit:g}s")
+        return 0
 
-    async def wait(self, work_count: int) -> None:
-        if work_count > 0:
-            self._count, self._sleep = 0, _FIRST_SLEEP
-            await asyncio.sleep(0)
-            return
-        self._count += 1
-        if self._count <= _TURNS:
-            await asyncio.sleep(0)
-            return
-        await asyncio.sleep(self._sleep)
-        self._sleep = min(2 * self._sleep, _LONGEST_SLEEP)
+    return await _CALLER.carry_out(added(future, check_time))
 
 
 async def _add_destination(
     stream: Publication | ExclusivePublication | Subscription, channel: str | ChannelUri
 ) -> Destination:
     destination = stream.add_destination(str(channel), wait=False)
-    await asyncio.wrap_future(destination.future)
+    await _CALLER.carry_out(added(destination.future))
     return destination
-
-
-async def _until(
-    conductor: ClientConductor,
-    condition: Callable[[], bool],
-    timeout: float | None,
-    missing: Callable[[], str],
-) -> None:
-    deadline = Deadline(timeout, conductor.options.clock)
-    backoff = _AsyncBackoff()
-    while not condition():
-        if deadline.is_over:
-            raise AeronTimeoutError(f"{missing()} within {timeout} s")
-        await backoff.wait(0)
 
 
 async def _until_connected(
@@ -93,14 +76,13 @@ async def _until_connected(
     peer: str,
     closed: type[ResourceClosedError],
 ) -> None:
-    await _until(
-        stream.conductor,
-        lambda: stream.is_connected or stream.closed,
-        timeout,
-        lambda: f"no {peer} of {stream!r}",
-    )
-    if stream.closed:
-        raise closed(f"{stream!r} is closed")
+    def is_there() -> bool:
+        if stream.closed:
+            raise closed(f"{stream!r} is closed") from stream.conductor.close_reason
+        return stream.is_connected
+
+    clock = stream.conductor.options.clock
+    await _CALLER.carry_out(until(is_there, timeout, lambda: f"no {peer} of {stream!r}", clock))
 
 
 class AsyncPublication(AsyncResource):
@@ -127,16 +109,8 @@ class AsyncPublication(AsyncResource):
         on_not_connected: NotConnected = "wait",
     ) -> int | OfferStatus:
         """Publish one message, waiting until there is room; as ``Publication.send``."""
-        publication = self.publication
-        deadline = Deadline(timeout, publication.conductor.options.clock)
-        backoff = _AsyncBackoff()
-        while (result := publication.offer(data)) <= 0:
-            if not is_worth_waiting(publication, result, on_not_connected):
-                return result
-            if deadline.is_over:
-                raise_timeout(publication, result, timeout)
-            await backoff.wait(1 if result == OfferStatus.ADMIN_ACTION else 0)
-        return result
+        steps = sending(self.publication, data, timeout=timeout, on_not_connected=on_not_connected)
+        return await _CALLER.carry_out(steps)
 
     async def add_destination(self, channel: str | ChannelUri) -> Destination:
         """Send the stream to one more receiver; as ``Publication.add_destination``."""
@@ -169,27 +143,13 @@ class AsyncSubscription(AsyncResource):
         await _until_connected(self.subscription, timeout, "publisher", ResourceClosedError)
         return self
 
-    async def messages(
+    def messages(
         self, timeout: float | None = None, *, until_eos: bool = False, limit: int = 64
     ) -> AsyncIterator[Message]:
         """Yield copies of assembled messages; arguments are those of ``Subscription.messages``."""
-        subscription = self.subscription
-        backoff = _AsyncBackoff()
-        seen_image = False
-        silence = Deadline(timeout, subscription.conductor.options.clock)
-        while not subscription.closed:
-            images = subscription.images
-            ended = until_eos and seen_image and all(image.is_end_of_stream for image in images)
-            found = subscription.poll_messages(limit)
-            seen_image = seen_image or bool(images) or bool(found)
-            for message in found:
-                yield message
-            if found:
-                silence.restart()
-            elif ended or silence.is_over:
-                return
-            await backoff.wait(len(found))
-        subscription.conductor.raise_close_reason()
+        return _CALLER.iterate(
+            message_parts(self.subscription, timeout, until_eos=until_eos, limit=limit)
+        )
 
     def __aiter__(self) -> AsyncIterator[Message]:
         return self.messages()
@@ -211,7 +171,6 @@ class AsyncResponseClient:
 
     def __init__(self, client: ResponseClient) -> None:
         self.client = client
-        self._awaited: dict[int, bytes | None] = {}  # responses by request, None until they come
         self._turn = asyncio.Lock()
 
     async def wait_connected(self, timeout: float | None = None) -> Self:
@@ -220,18 +179,13 @@ class AsyncResponseClient:
         Raises:
             AeronTimeoutError: if the server did not connect in time.
         """
-        await _until(
-            self.client.subscription.conductor,
-            lambda: self.client.is_connected,
-            timeout,
-            lambda: "no server",
-        )
+        await _CALLER.carry_out(self.client.connecting(timeout))
         return self
 
     @property
     def awaited(self) -> int:
         """How many requests wait for their response."""
-        return len(self._awaited)
+        return self.client.awaited
 
     async def request(self, data: Buffer, *, timeout: float | None = 10.0) -> bytes:
         """Send a request and wait for its response.
@@ -243,34 +197,9 @@ class AsyncResponseClient:
             ResourceClosedError: if the client was closed.
         """
         if self.client.correlated:
-            return await self._exchange(data, timeout)
+            return await _CALLER.carry_out(self.client.asking(data, timeout))
         async with self._turn:
-            return await self._exchange(data, timeout)
-
-    async def _exchange(self, data: Buffer, timeout: float | None) -> bytes:
-        client = self.client
-        deadline = Deadline(timeout, client.subscription.conductor.options.clock)
-        backoff = _AsyncBackoff()
-        while (wanted := client.try_request(data)) is None:
-            if deadline.is_over:
-                client.raise_unsent(deadline)
-            await backoff.wait(0)
-        self._awaited[wanted] = None
-        try:
-            while True:
-                response = client.poll_response()
-                if response is not None and response[0] in self._awaited:
-                    self._awaited[response[0]] = response[1]
-                if (answer := self._awaited[wanted]) is not None:
-                    return answer
-                if response is None:
-                    client.check_awaited(deadline)
-                await backoff.wait(0 if response is None else 1)
-        except BaseException:
-            client.give_up()
-            raise
-        finally:
-            del self._awaited[wanted]
+            return await _CALLER.carry_out(self.client.asking(data, timeout))
 
     def close(self) -> None:
         """Disconnect from the server without waiting."""
@@ -300,28 +229,21 @@ class AsyncAeron(AsyncResource):
         """Connect to a driver; the arguments and errors are those of ``Aeron``."""
         return cls(await asyncio.to_thread(Aeron, dir, **options))
 
-    async def _done(self, future: RegistrationFuture[Any], timeout: float | None) -> Any:
-        limit = self.aeron.options.driver_timeout if timeout is None else timeout
-        try:
-            return await asyncio.wait_for(asyncio.wrap_future(future), limit)
-        except TimeoutError as error:
-            if isinstance(error, AeronTimeoutError):
-                raise
-            raise AeronTimeoutError(f"no response from MediaDriver within {limit:g}s") from None
-
     async def add_publication(
         self, channel: str | ChannelUri, stream_id: int, *, timeout: float | None = None
     ) -> AsyncPublication:
         """Add a shared publication; the errors are those of ``Aeron.add_publication``."""
         future = self.aeron.add_publication_async(channel, stream_id)
-        return AsyncPublication(await self._done(future, timeout))
+        publication = await _added(future, timeout)
+        return AsyncPublication(publication)
 
     async def add_exclusive_publication(
         self, channel: str | ChannelUri, stream_id: int, *, timeout: float | None = None
     ) -> AsyncPublication:
         """Add an exclusive publication."""
         future = self.aeron.add_exclusive_publication_async(channel, stream_id)
-        return AsyncPublication(await self._done(future, timeout))
+        publication = await _added(future, timeout)
+        return AsyncPublication(publication)
 
     async def add_subscription(
         self,
@@ -333,15 +255,14 @@ class AsyncAeron(AsyncResource):
     ) -> AsyncSubscription:
         """Add a subscription; the handlers are those of ``Aeron.add_subscription``."""
         future = self.aeron.add_subscription_async(channel, stream_id, **handlers)
-        return AsyncSubscription(await self._done(future, timeout))
+        return AsyncSubscription(await _added(future, timeout))
 
     async def add_counter(
         self, type_id: int, label: str, key: bytes = b"", *, timeout: float | None = None
     ) -> Counter:
         """Add a counter, whose methods do not wait."""
         future = self.aeron.add_counter_async(type_id, label, key)
-        counter: Counter = await self._done(future, timeout)
-        return counter
+        return await _added(future, timeout)
 
     async def add_static_counter(
         self,
@@ -356,22 +277,17 @@ class AsyncAeron(AsyncResource):
         future = self.aeron.add_static_counter_async(
             type_id, label, key, registration_id=registration_id
         )
-        counter: Counter = await self._done(future, timeout)
-        return counter
+        return await _added(future, timeout)
 
     async def next_session_id(self, stream_id: int, *, timeout: float | None = None) -> int:
         """Return a session id that no publication of the stream uses."""
-        return await asyncio.to_thread(self.aeron.next_session_id, stream_id, timeout=timeout)
+        return await _added(self.aeron.next_session_id_async(stream_id), timeout)
 
     async def events(self) -> AsyncIterator[Event]:
         """The client's events from now on; the iteration ends after ClientClosed."""
-        backoff = _AsyncBackoff()
         with self.aeron.events() as stream:
-            while not stream.ended:
-                event = stream.poll()
-                if event is not None:
-                    yield event
-                await backoff.wait(0 if event is None else 1)
+            async for event in _CALLER.iterate(event_parts(stream)):
+                yield event
 
     async def close(self) -> None:
         """Close the client and all that belongs to it; idempotent."""

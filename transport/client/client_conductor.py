@@ -18,10 +18,10 @@ from aerolog.transport.client.driver_listener import DriverListener
 from aerolog.transport.client.log_table import LogTable
 from aerolog.transport.client.options import LOG, log_change
 from aerolog.transport.client.registration import Pending, RegistrationFuture, ResourceKind
+from aerolog.transport.client.steps.stream_steps import until
 from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import (
     AerologError,
-    AeronTimeoutError,
     BroadcastLappedError,
     ClientTimeoutError,
     ConductorServiceTimeoutError,
@@ -257,10 +257,7 @@ class ClientConductor:
         Raises:
             AeronTimeoutError: it was not met in time.
         """
-        deadline = Deadline(timeout, self.options.clock)
-        while not is_met():
-            if deadline.is_over:
-                raise AeronTimeoutError(f"{missing()} within {timeout} s")
+        for _ in until(is_met, timeout, missing, self.options.clock):
             self.await_work(_WAIT_SLICE_NS)
 
     def await_work(self, wait_ns: int) -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.transport.client.client_conductor import ClientConductor
+    from aerolog.transport.client.options import ClientOptions
 
 T = TypeVar("T")
 
@@ -46,6 +47,11 @@ class RegistrationFuture(Future[T], Generic[T]):
         self.registration_id = registration_id
         self._conductor = conductor
         self._client = client  # stays open while its answer is wanted
+
+    @property
+    def options(self) -> ClientOptions:
+        """The options of the client that sent the command."""
+        return self._conductor.options
 
     def done(self) -> bool:
         """Whether the answer has arrived."""

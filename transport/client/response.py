@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from aerolog.transport.client.steps.added_stream import added
 from aerolog.transport.client.steps.backoff import waiter
+from aerolog.transport.client.steps.caller import waiting_caller
+from aerolog.transport.client.steps.stream_steps import until
 from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import (
     AeronTimeoutError,
@@ -27,12 +29,13 @@ from aerolog.transport.resource import Resource
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.image import Image
     from aerolog.transport.client.publication import ExclusivePublication, Publication
     from aerolog.transport.client.registration import RegistrationFuture
+    from aerolog.transport.client.steps.caller import Steps
     from aerolog.transport.client.subscription import Subscription
 
 _ID = struct.Struct("<q")
@@ -253,9 +256,10 @@ class ResponseClient(Resource):
         self._request = request
         self._response = response
         self._next_id = 0
+        self._awaited: dict[int, bytes | None] = {}  # responses by request, None until they come
         self._closed = False
         self._was_connected = False
-        self._opening: Generator[int, None, None] | None = None
+        self._opening: Steps[None] | None = None
         self.subscription = aeron.add_subscription(*self._response_stream())
         self.publication: ExclusivePublication
         try:
@@ -273,7 +277,7 @@ class ResponseClient(Resource):
         correlation = str(subscription.registration_id)
         return _with(self._request[0], response_correlation_id=correlation), self._request[1]
 
-    def _open(self) -> Generator[int, None, None]:
+    def _open(self) -> Steps[None]:
         """Close the streams, and open new ones."""
         self.publication.revoke()
         self.subscription.close()
@@ -323,7 +327,7 @@ class ResponseClient(Resource):
             self._was_connected and not self.subscription.is_connected
         )
 
-    def give_up(self) -> None:
+    def _give_up(self) -> None:
         """Give up a request whose response was not awaited to the end."""
         if not self.correlated and not self._closed and self._opening is None:
             self._opening = self._open()
@@ -342,14 +346,18 @@ class ResponseClient(Resource):
         Raises:
             AeronTimeoutError: it was not there in time.
         """
-        deadline = Deadline(timeout, self._aeron.conductor.options.clock)
-        wait = waiter(self._aeron.conductor, None)
-        while not self.is_connected:
-            if deadline.is_over:
-                raise AeronTimeoutError(f"no server at {self._request[0]} within {timeout} s")
-            wait(0)
-        self._was_connected = True
+        waiting_caller(self._aeron.conductor).carry_out(self.connecting(timeout))
         return self
+
+    def connecting(self, timeout: float | None) -> Steps[None]:
+        """The steps of `wait_connected`."""
+        yield from until(
+            lambda: self.is_connected,
+            timeout,
+            lambda: f"no server at {self._request[0]}",
+            self._aeron.conductor.options.clock,
+        )
+        self._was_connected = True
 
     def send_request(self, data: Any, *, timeout: float | None = 10.0) -> int:
         """Send a request without waiting for its response; returns its id (0 when uncorrelated).
@@ -359,14 +367,16 @@ class ResponseClient(Resource):
             BackPressuredError: the server made no room in time.
         """
         deadline = Deadline(timeout, self._aeron.conductor.options.clock)
-        wait = waiter(self._aeron.conductor, None)
+        return waiting_caller(self._aeron.conductor).carry_out(self._sending(data, deadline))
+
+    def _sending(self, data: Any, deadline: Deadline) -> Steps[int]:
         while (request_id := self.try_request(data)) is None:
             if deadline.is_over:
-                self.raise_unsent(deadline)
-            wait(0)
+                self._raise_unsent(deadline)
+            yield 0
         return request_id
 
-    def raise_unsent(self, deadline: Deadline) -> NoReturn:
+    def _raise_unsent(self, deadline: Deadline) -> NoReturn:
         """Raise the reason why a request could not be sent until a deadline."""
         if not self.publication.is_connected:
             raise NotConnectedError(
@@ -404,7 +414,7 @@ class ResponseClient(Resource):
             return None
         return int(_ID.unpack_from(data)[0]), data[_ID.size :]
 
-    def check_awaited(self, deadline: Deadline) -> None:
+    def _check_awaited(self, deadline: Deadline) -> None:
         """Check that the response to a request may still come.
 
         Raises:
@@ -431,20 +441,33 @@ class ResponseClient(Resource):
             NotConnectedError: the server went away before its response came.
             ResourceClosedError: the client was closed.
         """
+        return waiting_caller(self._aeron.conductor).carry_out(self.asking(data, timeout))
+
+    def asking(self, data: Any, timeout: float | None) -> Steps[bytes]:
+        """The steps of `request`; several may be under way at once when correlated."""
         deadline = Deadline(timeout, self._aeron.conductor.options.clock)
-        wanted = self.send_request(data, timeout=timeout)
-        wait = waiter(self._aeron.conductor, None)
+        wanted = yield from self._sending(data, deadline)
+        self._awaited[wanted] = None
         try:
             while True:
                 response = self.poll_response()
-                if response is not None and response[0] == wanted:
-                    return response[1]
+                if response is not None and response[0] in self._awaited:
+                    self._awaited[response[0]] = response[1]
+                if (answer := self._awaited[wanted]) is not None:
+                    return answer
                 if response is None:
-                    self.check_awaited(deadline)
-                wait(0 if response is None else 1)
+                    self._check_awaited(deadline)
+                yield 0 if response is None else 1
         except BaseException:
-            self.give_up()
+            self._give_up()
             raise
+        finally:
+            del self._awaited[wanted]
+
+    @property
+    def awaited(self) -> int:
+        """How many requests wait for their response."""
+        return len(self._awaited)
 
     def close(self) -> None:
         """End the session with the server at once."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from aerolog.transport.client.status import OfferStatus
-from aerolog.transport.client.steps.backoff import waiter
+from aerolog.transport.client.steps.caller import waiting_caller
 from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.errors import (
     BackPressuredError,
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.transport.client.publication import BasePublication
+    from aerolog.transport.client.steps.caller import Steps
 
 NotConnected = Literal["wait", "drop", "raise"]
 _POLICIES = ("wait", "drop", "raise")
@@ -74,6 +75,37 @@ def raise_timeout(
     )
 
 
+def sending(
+    publication: BasePublication,
+    data: Any,
+    *,
+    timeout: float | None,
+    on_not_connected: NotConnected,
+    reserved_value: Any = None,
+    result: int | OfferStatus = OfferStatus.ADMIN_ACTION,
+) -> Steps[int | OfferStatus]:
+    """Offer a message until it is taken; arguments and errors are those of ``Publication.send``.
+
+    Args:
+        publication: where to offer it.
+        data: the message.
+        timeout: seconds; None waits for ever.
+        on_not_connected: what to do without a subscriber.
+        reserved_value: the same as for ``offer``.
+        result: what an offer that was made before has returned.
+    """
+    deadline = Deadline(timeout, publication.conductor.options.clock)
+    while result <= 0:
+        if not is_worth_waiting(publication, result, on_not_connected):
+            return result
+        if result != OfferStatus.ADMIN_ACTION:
+            if deadline.is_over:
+                raise_timeout(publication, result, timeout)
+            yield 0
+        result = publication.offer(data, reserved_value=reserved_value)
+    return result
+
+
 def send_waiting(
     publication: BasePublication,
     data: Any,
@@ -85,14 +117,12 @@ def send_waiting(
     reserved_value: Any,
 ) -> int | OfferStatus:
     """Continue ``BasePublication.send`` with a message that was refused with ``result``."""
-    deadline = Deadline(timeout, publication.conductor.options.clock)
-    wait = waiter(publication.conductor, idle)
-    while result <= 0:
-        if not is_worth_waiting(publication, result, on_not_connected):
-            return result
-        if result != OfferStatus.ADMIN_ACTION:
-            if deadline.is_over:
-                raise_timeout(publication, result, timeout)
-            wait(0)
-        result = publication.offer(data, reserved_value=reserved_value)
-    return result
+    steps = sending(
+        publication,
+        data,
+        timeout=timeout,
+        on_not_connected=on_not_connected,
+        reserved_value=reserved_value,
+        result=result,
+    )
+    return waiting_caller(publication.conductor, idle).carry_out(steps)

@@ -10,8 +10,8 @@ from aerolog.transport.client.batch_source cimport BatchSource
 
 from aerolog.transport.client.channel_counters import channel_status, local_addresses, resolve_port
 from aerolog.transport.client.destination import Destination
-from aerolog.transport.client.steps.backoff import waiter
-from aerolog.transport.concurrent.deadline import Deadline
+from aerolog.transport.client.steps.caller import waiting_caller
+from aerolog.transport.client.steps.stream_steps import message_parts
 from aerolog.transport.errors import ConcurrentUseError, ResourceClosedError
 
 
@@ -244,27 +244,8 @@ cdef class Subscription(BatchSource):
             AeronTimeoutError: the client has ended because its driver is gone or gave it up, as
                 ``Aeron.close_reason`` says.
         """
-        wait = waiter(self.conductor, idle)
-        seen_image = False
-        silence = Deadline(timeout, self.conductor.options.clock)
-        while not self._closed:
-            # Looked at before the poll: what arrives in between is taken by the next one.
-            ended = until_eos and self._is_drained(seen_image)
-            found = self.poll_messages(limit)
-            seen_image = seen_image or bool(self._images) or bool(found)
-            if found:
-                yield from found
-                silence.restart()
-            elif ended or silence.is_over:
-                return
-            wait(len(found))
-        self.conductor.raise_close_reason()
-
-    def _is_drained(self, seen_image):
-        images = self._images
-        if not images:
-            return seen_image
-        return all([image.is_end_of_stream for image in images])
+        parts = message_parts(self, timeout, until_eos=until_eos, limit=limit)
+        return waiting_caller(self.conductor, idle).iterate(parts)
 
     # -- state -----------------------------------------------------------------------------------
 

@@ -23,8 +23,8 @@ from aerolog.archive.client.replay.source_merge import (
 )
 from aerolog.archive.client.replay.time_range import Wanted, instant_ns
 from aerolog.transport.client.send_retry import is_worth_waiting, raise_timeout
+from aerolog.transport.client.steps.awaited_caller import AwaitedCaller
 from aerolog.transport.client.steps.caller import (
-    AwaitedCaller,
     AwaitedForm,
     Parts,
     WaitingCaller,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from aerolog.transport.client.steps.backoff import waiter
-from aerolog.transport.client.steps.caller import AwaitedCaller, Parts, WaitingCaller
+from aerolog.transport.client.steps.awaited_caller import AwaitedCaller
+from aerolog.transport.client.steps.caller import Parts, waiting_caller
 from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.resource import AsyncResource, Resource
 
@@ -66,7 +66,7 @@ class MessageSource(ABC, Resource):
             idle: what is done between two polls, as in ``Subscription.messages``.
             limit: messages taken at a time.
         """
-        caller = WaitingCaller(lambda: None, waiter(self.transport.conductor, idle))
+        caller = waiting_caller(self.transport.conductor, idle)
         return caller.iterate(self.message_parts(timeout, limit))
 
     def __iter__(self) -> Iterator[Message]:

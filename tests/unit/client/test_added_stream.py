@@ -48,14 +48,14 @@ def test_a_stream_that_has_come_meanwhile_is_closed() -> None:
     assert stream.closed
 
 
-@pytest.mark.parametrize("outcome", [7, RegistrationError(1, ErrorCode.GENERIC_ERROR, "no")])
-def test_a_session_id_or_a_refusal_leaves_nothing_to_close(outcome: object) -> None:
+@pytest.mark.parametrize("outcome", [7, None, RegistrationError(1, ErrorCode.GENERIC_ERROR, "no")])
+def test_a_session_id_a_destination_or_a_refusal_leaves_nothing_to_close(outcome: object) -> None:
     adding = Future()
     steps = waiting(adding)
-    if isinstance(outcome, int):
-        adding.set_result(outcome)
-    else:
+    if isinstance(outcome, RegistrationError):
         adding.set_exception(outcome)
+    else:
+        adding.set_result(outcome)
     steps.close()
     assert adding.done()
     assert not adding.cancelled()

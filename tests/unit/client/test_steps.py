@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
+from aerolog.transport.client.steps.awaited_caller import AwaitedCaller
 from aerolog.transport.client.steps.caller import (
-    AwaitedCaller,
     AwaitedForm,
     Parts,
     Steps,

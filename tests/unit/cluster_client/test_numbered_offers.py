@@ -17,7 +17,8 @@ from aerolog.cluster.client import (
 )
 from aerolog.cluster.service import SeenNumbers, numbered_message
 from aerolog.transport.client.status import OfferStatus
-from aerolog.transport.client.steps.caller import AwaitedCaller, WaitingCaller
+from aerolog.transport.client.steps.awaited_caller import AwaitedCaller
+from aerolog.transport.client.steps.caller import WaitingCaller
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import AeronTimeoutError, MessageFormatError
 

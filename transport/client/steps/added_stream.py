@@ -1,4 +1,4 @@
-"""What a driver is asked for, streams and session ids: waiting for it, and taking it back."""
+"""What a driver is asked for (streams, destinations, session ids): wait for it, take it back."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def give_up(adding: Future[Any]) -> None:
     if not adding.cancel():
         with contextlib.suppress(AerologError):
             made = adding.result(0)
-            if not isinstance(made, int):  # a session id has nothing to close
+            if made is not None and not isinstance(made, int):  # they have nothing to close
                 made.close()

@@ -9,22 +9,21 @@ methods keep the arguments of the steps, and type checkers see the types of each
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-from aerolog.transport.client.steps.backoff import awaited_backoff, waiting_backoff
+from aerolog.transport.client.steps.backoff import waiter, waiting_backoff
 from aerolog.transport.resource import AsyncResource, Resource
-from aerolog.transport.time_units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Self
 
-    from aerolog.transport.concurrent.idle import BackoffIdleStrategy
+    from aerolog.transport.client.client_conductor import ClientConductor
+    from aerolog.transport.client.steps.awaited_caller import AwaitedCaller
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -104,63 +103,20 @@ class WaitingCaller(Caller):
                 parts.close()
 
 
-class AwaitedCaller(Caller):
-    """Carries steps out in an event loop; several may be under way at once."""
+def waiting_caller(
+    conductor: ClientConductor, idle: Callable[[int], object] | str | None = None
+) -> WaitingCaller:
+    """Return a caller that waits with a client.
 
-    def __init__(
-        self,
-        turn: Callable[[], object],
-        lock: AbstractContextManager[Any] | None = None,
-        longest_sleep_ns: int = NS_PER_MS,
-    ) -> None:
-        """Make a caller.
+    Args:
+        conductor: the client's conductor, which is turned if the client has no thread.
+        idle: an idle strategy, its name, or a callable that takes a work count; None for a
+            back-off.
 
-        Args:
-            turn: called between two steps.
-            lock: held while steps are carried out, a new one by default.
-            longest_sleep_ns: the longest sleep between two steps, nanoseconds.
-        """
-        super().__init__(turn, lock)
-        self._longest_sleep_ns = longest_sleep_ns
-
-    async def pause(self, work_count: int, backoff: BackoffIdleStrategy) -> None:
-        """Let the event loop run, and sleep when there was nothing to do for many turns."""
-        self.turn()
-        await asyncio.sleep(backoff.pause_ns(work_count) / NS_PER_S)
-
-    async def carry_out(self, steps: Steps[T]) -> T:
-        """Carry steps out to their end and return their result."""
-        backoff = awaited_backoff(self._longest_sleep_ns)
-        try:
-            while True:
-                try:
-                    with self.lock:
-                        work = next(steps)
-                except StopIteration as done:
-                    result: T = done.value
-                    return result
-                await self.pause(work, backoff)
-        finally:
-            steps.close()
-
-    async def iterate(self, parts: Parts[T]) -> AsyncIterator[T]:
-        """Give what a series finds, one by one; other tasks may run between two parts."""
-        backoff = awaited_backoff(self._longest_sleep_ns)
-        try:
-            while True:
-                with self.lock:
-                    part = next(parts, None)
-                if part is None:
-                    return
-                if isinstance(part, int):
-                    await self.pause(part, backoff)
-                    continue
-                for one in part:
-                    yield one
-                await self.pause(len(part), backoff)
-        finally:
-            with self.lock:
-                parts.close()
+    Raises:
+        ConfigurationError: the name is unknown.
+    """
+    return WaitingCaller(lambda: None, waiter(conductor, idle))
 
 
 class SteppedCaller(Caller):
