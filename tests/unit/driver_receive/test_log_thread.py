@@ -3,7 +3,7 @@
 import pytest
 from turned_tasks import TurnedTasks
 
-from aerolog.transport.driver.counters.stream_counters import CounterType
+from aerolog.transport.counters.counter_types import CounterType
 from aerolog.transport.driver.receive.publication_images import MAKINGS_MAX
 from aerolog.transport.protocol import responses as r
 
