@@ -16,6 +16,7 @@ from aerolog.cluster.files import CandidateTerm, EntryType, LogEntry
 from aerolog.cluster.module import properties as p
 from aerolog.cluster.module.event_log import ClusterEventCode
 from aerolog.cluster.module.log_publisher import LogPublisher
+from aerolog.cluster.module.node_snapshot import complete_snapshot
 from aerolog.cluster.module.steady_agent import pass_over_messages
 from aerolog.cluster.protocol import (
     CLUSTER_ACTION_FLAGS_DEFAULT,
@@ -30,11 +31,7 @@ from aerolog.transport.client.steps.added_stream import added
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from aerolog.cluster.module.module_context import ModuleContext
-    from aerolog.cluster.module.replicated_state import ReplicatedState
-    from aerolog.cluster.module.services import Services
+    from aerolog.cluster.module.parts import ModuleParts
     from aerolog.transport.client.steps.caller import Steps
     from aerolog.transport.client.subscription import Subscription
 
@@ -48,13 +45,9 @@ class Election:
     """One election of a node.
 
     Args:
-        context: what all parts of the module use.
-        services: the node's services.
-        state: the replicated state, at the position to which snapshots have brought it.
+        parts: the parts of the module; its state is at the position to which snapshots have
+            brought it.
         append_position: how much of the log is recorded, bytes.
-        recording_id: the log's recording, None before there is one.
-        snapshot: completes a snapshot that the log asks for, at a position and a time.
-        set_state: called with what the module does from now on.
         is_startup: whether the node has just been started.
 
     Attributes:
@@ -65,25 +58,12 @@ class Election:
         recording_request: correlation id of the request that had the log recorded.
     """
 
-    def __init__(
-        self,
-        context: ModuleContext,
-        services: Services,
-        state: ReplicatedState,
-        append_position: int,
-        recording_id: int | None,
-        snapshot: Callable[[int, int], Steps[bool]],
-        set_state: Callable[[ModuleState], None],
-        *,
-        is_startup: bool,
-    ) -> None:
-        self._context = context
-        self._services = services
-        self._state = state
+    def __init__(self, parts: ModuleParts, append_position: int, *, is_startup: bool) -> None:
+        self._parts = parts
+        self._context = context = parts.context
+        self._state = parts.state
         self._append_position = append_position
-        self._snapshot = snapshot
-        self._set_state = set_state
-        self.recording_id = recording_id
+        self.recording_id = parts.recording.recording_id
         self.log: LogPublisher | None = None
         self.log_subscription: Subscription | None = None
         self.recorded: RecordingPosition | None = None
@@ -134,7 +114,7 @@ class Election:
         context.events.log(ClusterEventCode.ROLE_CHANGE, (Role.FOLLOWER, Role.LEADER))
         self._enter(ElectionState.LEADER_LOG_REPLICATION, "single-node cluster leader")
         if self._is_startup:
-            self._set_state(ModuleState.ACTIVE)
+            self._parts.status.set(ModuleState.ACTIVE)
         yield 1
         self._enter(ElectionState.LEADER_REPLAY)
         if self._state.log_position < self._append_position:
@@ -223,19 +203,19 @@ class Election:
         """Do what operators asked for, as a replayed log says."""
         match request.action:
             case ClusterAction.SUSPEND:
-                self._set_state(ModuleState.SUSPENDED)
+                self._parts.status.set(ModuleState.SUSPENDED)
             case ClusterAction.RESUME:
-                self._set_state(ModuleState.ACTIVE)
+                self._parts.status.set(ModuleState.ACTIVE)
             case ClusterAction.SNAPSHOT if request.flags == CLUSTER_ACTION_FLAGS_DEFAULT:
                 # The services take this snapshot again, and wait for the module to do so.
-                self._set_state(ModuleState.SNAPSHOT)
-                yield from self._snapshot(request.log_position, request.timestamp)
-                self._set_state(ModuleState.ACTIVE)
+                self._parts.status.set(ModuleState.SNAPSHOT)
+                yield from complete_snapshot(self._parts, request.log_position, request.timestamp)
+                self._parts.status.set(ModuleState.ACTIVE)
 
     def _join(
         self, start: int, end: int, session_id: int, stream_id: int, channel: str, role: Role
     ) -> Steps[None]:
-        yield from self._services.join_log(
+        yield from self._parts.services.join_log(
             JoinLog(
                 log_position=start,
                 max_log_position=end,
@@ -247,7 +227,7 @@ class Election:
                 log_channel=channel,
             )
         )
-        yield from self._services.await_acks(start)
+        yield from self._parts.services.await_acks(start)
 
     # -- the log that is written -----------------------------------------------------------------
 

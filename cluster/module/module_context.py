@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from aerolog.cluster.module.counters import ModuleCounters
     from aerolog.cluster.module.event_log import ClusterEvents
     from aerolog.cluster.module.extension import ConsensusModuleExtension
+    from aerolog.cluster.module.log_publisher import LogPublisher
     from aerolog.cluster.module.properties import ModuleConfig
     from aerolog.transport.agents.reporter import Reporter
     from aerolog.transport.client.aeron import Aeron
@@ -35,6 +36,7 @@ class ModuleContext:
         leadership_term_id: the present term, -1 before the first.
         leader_member_id: who leads it, -1 while nobody does.
         is_leader: whether this node leads and may write the log.
+        log: the log that it writes, None while it writes none.
         extension: what takes the place of services, if anything does.
         uncommitted: what the leader has changed by events that are not committed yet.
     """
@@ -53,6 +55,7 @@ class ModuleContext:
     leadership_term_id: int = -1
     leader_member_id: int = -1
     is_leader: bool = False
+    log: LogPublisher | None = None
     extension: ConsensusModuleExtension | None = None
     uncommitted: Uncommitted = field(default_factory=Uncommitted)
 

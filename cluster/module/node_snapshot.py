@@ -18,32 +18,23 @@ from aerolog.cluster.protocol import (
 
 if TYPE_CHECKING:
     from aerolog.cluster.module.module_context import ModuleContext
-    from aerolog.cluster.module.replicated_state import ReplicatedState
-    from aerolog.cluster.module.services import Services
+    from aerolog.cluster.module.parts import ModuleParts
     from aerolog.transport.client.steps.caller import Steps
 
 
-def complete_snapshot(
-    context: ModuleContext,
-    services: Services,
-    state: ReplicatedState,
-    position: int,
-    timestamp: int,
-) -> Steps[bool]:
+def complete_snapshot(parts: ModuleParts, position: int, timestamp: int) -> Steps[bool]:
     """Await the services' snapshots at a position, take the module's, and note them.
 
     Args:
-        context: what all parts of the module use.
-        services: the node's services.
-        state: what the log has made of the module.
+        parts: the parts of the module.
         position: the log's position at which the snapshots are taken.
         timestamp: the cluster's time of the snapshots.
 
     Returns:
         Whether there is a snapshot: there is none when a service could not take its own.
     """
-    config = context.config
-    acks = yield from services.await_acks(position)
+    context, config = parts.context, parts.context.config
+    acks = yield from parts.services.await_acks(position)
     failed = [ack.service_id for ack in acks if ack.relevant_id == NULL_VALUE]
     for service_id in failed:
         context.reporter.event(f"service={service_id} failed to take snapshot")
@@ -77,7 +68,7 @@ def complete_snapshot(
                 time_unit=config.time_unit,
                 app_version=config[p.APP_VERSION],
             ),
-            state.snapshot(),
+            parts.state.snapshot(),
             () if context.extension is None else snapshot_of(context.extension),
         )
     except ExtensionError as error:

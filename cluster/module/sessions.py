@@ -73,6 +73,7 @@ class Sessions:
         self._pending: list[Session] = []
         self._leaving: list[Session] = []  # told that they are refused, redirected or closed
         self._term_mark = 0  # publications that clients add in this term have greater ids
+        self._greeting: Generator[int, None, None] | None = None
         self._admin: dict[int, tuple[int, AdminRequestType]] = {}  # by session: who waits for it
 
     # -- requests of clients ---------------------------------------------------------------------
@@ -206,12 +207,14 @@ class Sessions:
         if log is not None:
             work += self._close(log, now_ns)
             work += self._tell_open()
+        if self._greeting is not None and next(self._greeting, None) is None:
+            self._greeting = None
         return work
 
     @property
     def is_busy(self) -> bool:
-        """Whether sessions are on their way in or out."""
-        return bool(self._pending or self._leaving) or any(
+        """Whether sessions are on their way in or out, or have to learn of a new leader."""
+        return bool(self._pending or self._leaving or self._greeting) or any(
             not session.is_open_told or session.close_reason is not CloseReason.NULL
             for session in self.open.values()
         )
@@ -477,6 +480,11 @@ class Sessions:
                 self._context.reporter.error(error, "response channel")
             self._show(session)
         self._tell_steady()
+        self._greeting = self._tell_new_leader()
+
+    def end_term(self) -> None:
+        """Leave the sessions to the next term, which tells their clients who leads."""
+        self._greeting = None
 
     def settle(self, session_id: int, image: Image) -> None:
         """Have an open session take messages from the image that has its first one in this term.
@@ -508,7 +516,7 @@ class Sessions:
             session.last_activity_ns = now_ns
             self._tell_steady()
 
-    def tell_new_leader(self) -> Generator[int, None, None]:
+    def _tell_new_leader(self) -> Generator[int, None, None]:
         """Tell each session that was open before who leads; steps, until all were told."""
         context = self._context
         waiting = [session for session in self.open.values() if session.is_open_told]

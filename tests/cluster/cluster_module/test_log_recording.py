@@ -20,6 +20,8 @@ from aerolog.archive.protocol.counter_types import ArchiveCounterType
 from aerolog.cluster.client import AeronCluster
 from aerolog.cluster.counter_types import ClusterCounterType, ElectionState, ModuleState, Toggle
 from aerolog.cluster.files import ClusterMarkFile, EntryType, RecordingLog
+from aerolog.cluster.module.flow import Flow
+from aerolog.cluster.module.lone_member import LoneMember
 from aerolog.cluster.module.steady_agent import SteadyAgent
 from aerolog.cluster.protocol import SCHEMA, EventCode, SessionConnectRequest, SessionEvent
 from aerolog.cluster.service import ServiceContainer
@@ -261,7 +263,7 @@ def test_what_the_log_has_lost_is_done_in_the_next_term(
         cluster.send(b"timer 7 300")
         assert answers(cluster, b"hello") == [b"hello"]
         with monkeypatch.context() as held:
-            held.setattr(type(agent), "_check_log", lambda _: 0)
+            held.setattr(LoneMember, "check_term", lambda _: 0)
             assert archive.stop_recording_by_identity(0)
             wait_for(lambda: agent.is_log_ended, "end of the recording")
             client.listen()
@@ -292,16 +294,15 @@ def test_what_is_asked_as_the_log_ends_is_done_in_the_next_term(
         AeronArchive(aeron) as archive,
         AeronCluster(aeron, ingress_channel="aeron:ipc", egress_channel="aeron:ipc") as cluster,
     ):
-        agent = module._agent
+        parts = module._agent._parts
         assert answers(cluster, b"hello") == [b"hello"]
         with monkeypatch.context() as held:
-            held.setattr(type(agent), "_turn_flow", lambda _: 0)
+            held.setattr(Flow, "turn", lambda _: 0)
             number = the_counter(aeron, ClusterCounterType.CONTROL_TOGGLE).counter_id
             assert aeron.conductor.counters.compare_and_set(number, Toggle.NEUTRAL, asked)
-            wait_for(lambda: agent._flow is not None, "begin of what was asked")
-            begun = agent._flow
+            wait_for(lambda: parts.flow.is_under_way, "begin of what was asked")
             assert archive.stop_recording_by_identity(0)
-            wait_for(lambda: agent._flow is not begun, "end of the log")
+            wait_for(lambda: parts.context.log is None, "end of the log")
         wait_for(lambda: len(terms(tmp_path)) == 2, "second term")
         if asked is Toggle.SNAPSHOT:
             wait_for(

@@ -22,7 +22,10 @@ from aerolog.cluster.counter_types import ClusterCounterType, Toggle
 from aerolog.cluster.files import ClusterMarkFile, RecordingLog, service_mark_name
 from aerolog.cluster.module import node_snapshot
 from aerolog.cluster.module.election import Election
+from aerolog.cluster.module.extension_turns import ExtensionTurns
+from aerolog.cluster.module.lone_member import LoneMember
 from aerolog.cluster.module.module_agent import ModuleAgent
+from aerolog.cluster.module.recovery import Recovery
 from aerolog.cluster.service import ServiceContainer, service_agent
 from aerolog.transport.client import Aeron
 
@@ -66,11 +69,11 @@ class Wait(NamedTuple):
 
 WAITS = {
     "session with the archive": Wait(ModuleAgent, "_start", service=False, reason="archive"),
-    "plan of the start": Wait(ModuleAgent, "_recovery_plan", service=False),
-    "look for a log": Wait(ModuleAgent, "_check_empty_log", "nothing"),
-    "load of the module's snapshot": Wait(ModuleAgent, "_load_snapshot", "snapshot", service=False),
+    "plan of the start": Wait(Recovery, "_recovery_plan", service=False),
+    "look for a log": Wait(Recovery, "_check_empty_log", "nothing"),
+    "load of the module's snapshot": Wait(Recovery, "_load_snapshot", "snapshot", service=False),
     "load of a service's snapshot": Wait(service_agent, "load_snapshot", "snapshot"),
-    "start of a service that does not come": Wait(ModuleAgent, "_start_extension", service=False),
+    "start of a service that does not come": Wait(ExtensionTurns, "start", service=False),
     "replay of the log": Wait(Election, "_replay"),
     "join of the replayed log": Wait(Election, "_join"),
     "opening of the log": Wait(Election, "_open_log"),
@@ -79,7 +82,7 @@ WAITS = {
     "snapshot of a service": Wait(service_agent, "take_snapshot", "nothing", Toggle.SNAPSHOT),
     "snapshot of the module": Wait(node_snapshot, "write_snapshot", "nothing", Toggle.SNAPSHOT),
     "snapshot before a shutdown": Wait(node_snapshot, "write_snapshot", "log", Toggle.SHUTDOWN),
-    "next election": Wait(ModuleAgent, "_lead_again", "nothing", Toggle.INACTIVE),
+    "next election": Wait(LoneMember, "_lead_again", "nothing", Toggle.INACTIVE),
 }
 
 
