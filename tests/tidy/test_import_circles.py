@@ -1,6 +1,7 @@
 """Modules import each other in one direction; what is imported for types only does not count."""
 
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 import grimp
 import pytest
@@ -19,8 +20,12 @@ def circle(imports: dict[str, set[str]]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def graph() -> grimp.ImportGraph:
-    return grimp.build_graph("aerolog", exclude_type_checking_imports=True)
+def graph(checkout: Path) -> grimp.ImportGraph:
+    return grimp.build_graph(
+        "aerolog",
+        exclude_type_checking_imports=True,
+        cache_dir=str(checkout / ".import_linter_cache"),
+    )
 
 
 @pytest.mark.parametrize("wing", WINGS)
