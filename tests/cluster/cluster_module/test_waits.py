@@ -7,6 +7,7 @@ process of its own, is killed.
 from __future__ import annotations
 
 import functools
+import threading
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -125,8 +126,8 @@ def prepare(has: str, folder: Path, aeron_dir: str) -> None:
             assert answers(cluster, b"after it") == [b"after it"]
 
 
-def ask(asked: Toggle, module: ConsensusModule, aeron_dir: str) -> None:
-    """Asks a node for something once it serves."""
+def ask(asked: Toggle, module: ConsensusModule, aeron_dir: str, answered: threading.Event) -> None:
+    """Asks a node for something once it serves, and notes that its archive has answered."""
     with Aeron(aeron_dir) as aeron, AeronCluster(aeron, **IPC) as cluster:
         assert answers(cluster, b"hello") == [b"hello"]
         if asked is not Toggle.INACTIVE:
@@ -140,6 +141,7 @@ def ask(asked: Toggle, module: ConsensusModule, aeron_dir: str) -> None:
         ):
             assert log.last_term is not None
             assert archive.stop_recording_by_identity(log.last_term.recording_id)
+            answered.set()
         wait_until(lambda: module.failure is not None, "end of the module")
 
 
@@ -161,9 +163,13 @@ def test_a_wait_ends_with_the_archive(
     archive = opened.enter_context(archive_alone(tmp_path, aeron_dir))
     begin = getattr(wait.owner, wait.name)
     begun: list[object] = []
+    answered = threading.Event()
+    if wait.asked is not Toggle.INACTIVE:
+        answered.set()
 
     @functools.wraps(begin)
     def kill(*given: Any, **named: Any) -> Any:
+        assert answered.wait(60), "no answer of the archive to the stop of the recording"
         begun.append(archive.process.kill())
         return begin(*given, **named)
 
@@ -171,7 +177,7 @@ def test_a_wait_ends_with_the_archive(
     module = opened.enter_context(closing(lone_module(tmp_path, aeron_dir)))
     service = opened.enter_context(a_service(tmp_path, aeron_dir)) if wait.service else None
     if wait.asked is not Toggle.NEUTRAL:
-        ask(wait.asked, module, aeron_dir)
+        ask(wait.asked, module, aeron_dir, answered)
     wait_until(lambda: module.failure is not None, "end of the module")
     assert begun
     assert any(wait.reason in text for text in errors(tmp_path)), errors(tmp_path)
