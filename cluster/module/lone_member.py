@@ -14,7 +14,7 @@ from aerolog.transport.text_output import logger
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aerolog.cluster.module.ingress import Ingress
+    from aerolog.cluster.module.ingress_streams import Ingress
     from aerolog.cluster.module.log_publisher import LogPublisher
     from aerolog.cluster.module.members import Member
     from aerolog.cluster.module.node_control import NodeControl

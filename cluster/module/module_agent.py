@@ -12,7 +12,7 @@ from aerolog.cluster.module.due_events import append_due_events
 from aerolog.cluster.module.extension import extension_of
 from aerolog.cluster.module.extension_turns import ExtensionTurns
 from aerolog.cluster.module.flow import Flow
-from aerolog.cluster.module.ingress import Ingress
+from aerolog.cluster.module.ingress_streams import Ingress
 from aerolog.cluster.module.log_recording import LogRecording
 from aerolog.cluster.module.lone_member import LoneMember
 from aerolog.cluster.module.module_status import ModuleStatus
