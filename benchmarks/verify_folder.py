@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.segment import segment_file_name
-from aerolog.tools.archive_tool.classic_tool import run_classic
-from aerolog.tools.archive_tool.tool_terminal import Terminal
+from aerolog.tools.reference.archive_tool.classic_tool import run_classic
+from aerolog.tools.reference.tool_terminal import Terminal
 from benchmarks.durations import seconds
 from benchmarks.folders import chosen_folder, temporary_folder
 from benchmarks.java import PEER_NAME, java_command

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.tools.archive_tool.classic_tool import run_classic
-from aerolog.tools.archive_tool.tool_terminal import Terminal
+from aerolog.tools.reference.archive_tool.classic_tool import run_classic
+from aerolog.tools.reference.tool_terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ import re
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
-from aerolog.tools.archive_tool.classic_tool import run_classic
-from aerolog.tools.archive_tool.tool_terminal import Terminal
+from aerolog.tools.reference.archive_tool.classic_tool import run_classic
+from aerolog.tools.reference.tool_terminal import Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -51,15 +51,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "verify": ("verify.verify_command", "Say whether recordings are sound, and what can be saved."),
     "archive-tool": (
-        "archive_tool.archive_tool_command",
+        "reference.archive_tool.archive_tool_command",
         "Look into an archive folder, verify and repair it.",
     ),
     "cluster-tool": (
-        "cluster_tool.cluster_tool_command",
+        "reference.cluster_tool.cluster_tool_command",
         "Look into the folder of a cluster's node, and put it right.",
     ),
     "cluster": (
-        "cluster_tool.cluster_commands",
+        "reference.cluster_tool.cluster_commands",
         "Go on with the folder of a node that was found changed.",
     ),
     "doctor": (

@@ -25,7 +25,7 @@ _MODULES: Final = {
     "consensus-module": "services.direct_service",
     "service-container": "services.direct_service",
     "stat": "stat.plain_stat",
-    "archive-tool": "archive_tool.plain_archive_tool",
+    "archive-tool": "reference.archive_tool.plain_archive_tool",
 }
 
 

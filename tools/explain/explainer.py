@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.archive_tool.raw_catalog import size_of_file
+from aerolog.tools.archive_files.raw_catalog import size_of_file
 from aerolog.tools.explain import (
     archive_files,
     cluster_files,

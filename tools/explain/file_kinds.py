@@ -29,7 +29,7 @@ from aerolog.archive.verification.layout import MAGIC as HEALTH_MAGIC
 from aerolog.cluster.files.folder_sums import SUMS_PREFIX
 from aerolog.cluster.files.layout import CLUSTER_MARK_NAME, NODE_STATE_NAME, RECORDING_LOG_NAME
 from aerolog.cluster.protocol.mark_header import MarkFileHeader as ClusterMarkFileHeader
-from aerolog.tools.archive_tool.segment_names import is_term_length
+from aerolog.tools.archive_files.segment_names import is_term_length
 from aerolog.tools.explain.explanation import number
 from aerolog.transport.logbuffer.metadata import LENGTH as LOG_METADATA_LENGTH
 from aerolog.transport.memory.cnc_header import FILE_NAME as CNC_NAME

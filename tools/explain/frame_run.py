@@ -6,8 +6,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.archive_tool.hexdump import hex_rows
 from aerolog.tools.explain.explanation import Row
+from aerolog.tools.terminal.hexdump import hex_rows
 from aerolog.transport.protocol.fixed_layout import align
 from aerolog.transport.protocol.frame_header import FRAME_HEADER_STRUCT
 from aerolog.transport.protocol.frames import (

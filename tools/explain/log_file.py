@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.archive_tool.segment_names import is_term_length
+from aerolog.tools.archive_files.segment_names import is_term_length
 from aerolog.tools.explain import number_notes
 from aerolog.tools.explain.explanation import Item, Section, joined, left_out, number, rows_of
 from aerolog.tools.explain.frame_run import walk

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.layout import MAX_I32
-from aerolog.tools.archive_tool.segment_names import is_term_length
+from aerolog.tools.archive_files.segment_names import is_term_length
 from aerolog.tools.explain.explanation import number
 from aerolog.tools.explain.log_file import TERMS
 from aerolog.transport.errors import FileFormatError

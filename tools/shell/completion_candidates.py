@@ -145,8 +145,8 @@ def _of_arguments(
         return []
     name, argument = names[min(len(placed), len(names) - 1)]
     if name == "COMMAND" and command.name in {"archive-tool", "cluster-tool"}:
-        from aerolog.tools.archive_tool.actions import ARCHIVE_TOOL
-        from aerolog.tools.cluster_tool.cluster_actions import CLUSTER_TOOL
+        from aerolog.tools.reference.archive_tool.actions import ARCHIVE_TOOL
+        from aerolog.tools.reference.cluster_tool.cluster_actions import CLUSTER_TOOL
 
         tool = ARCHIVE_TOOL if command.name == "archive-tool" else CLUSTER_TOOL
         return _fitting((Candidate(n, c.meaning) for n, c in tool.commands.items()), last)

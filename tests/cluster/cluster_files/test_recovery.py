@@ -16,7 +16,7 @@ from shared_memory import memory_folder
 from aerolog.archive.client import AeronArchive
 from aerolog.cluster.files import EntryType, LogEntry, RecordingLog, plan_recovery
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.cluster_tool.cluster_texts import plan_line, snapshot_line
+from aerolog.tools.reference.cluster_tool.cluster_texts import plan_line, snapshot_line
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import ConfigurationError, FileFormatError
 

@@ -15,8 +15,8 @@ from peer.tool_runner import ToolRunner
 from waits import wait_until
 
 from aerolog.cluster.files import ClusterMarkFile
-from aerolog.tools.archive_tool.tool_terminal import Terminal
-from aerolog.tools.cluster_tool.classic_cluster_tool import run_classic
+from aerolog.tools.reference.cluster_tool.classic_cluster_tool import run_classic
+from aerolog.tools.reference.tool_terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

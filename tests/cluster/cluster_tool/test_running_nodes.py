@@ -18,9 +18,9 @@ from peer.tool_runner import ToolRunner
 from aerolog.archive.client import AeronArchive
 from aerolog.cluster.files import RecordingLog
 from aerolog.cluster.service import ServiceContainer
-from aerolog.tools.archive_tool.tool_terminal import Terminal
-from aerolog.tools.cluster_tool.classic_cluster_tool import run_classic
 from aerolog.tools.main import main
+from aerolog.tools.reference.cluster_tool.classic_cluster_tool import run_classic
+from aerolog.tools.reference.tool_terminal import Terminal
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
@@ -354,7 +354,7 @@ def test_snapshots_that_take_long_or_fail(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, service = tmp_path / "cluster", SnapshotService()
-    limit = "aerolog.tools.cluster_tool.running_node.DONE_TIMEOUT_S"
+    limit = "aerolog.tools.reference.cluster_tool.running_node.DONE_TIMEOUT_S"
     monkeypatch.setattr(limit, 0.2)
     with (
         our_node(tmp_path) as node,

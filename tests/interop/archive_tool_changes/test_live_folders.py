@@ -12,9 +12,9 @@ from archive_tool_beside import run_ours, run_theirs
 from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
-from aerolog.tools.archive_tool.table_tool import run
-from aerolog.tools.archive_tool.tool_terminal import Terminal
 from aerolog.tools.main import main
+from aerolog.tools.reference.archive_tool.table_tool import run
+from aerolog.tools.reference.tool_terminal import Terminal
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:

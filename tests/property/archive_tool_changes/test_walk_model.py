@@ -14,9 +14,9 @@ from aerolog.archive.format import segment_walk as sw
 from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.format.segment_window import SegmentWindow
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.archive_tool.classic_tool import run_classic
-from aerolog.tools.archive_tool.table_tool import run
-from aerolog.tools.archive_tool.tool_terminal import Terminal
+from aerolog.tools.reference.archive_tool.classic_tool import run_classic
+from aerolog.tools.reference.archive_tool.table_tool import run
+from aerolog.tools.reference.tool_terminal import Terminal
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
 

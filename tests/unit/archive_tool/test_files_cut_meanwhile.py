@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.tools.archive_tool.catalog_editor import EditableCatalog
-from aerolog.tools.archive_tool.compact_action import plan_compaction
-from aerolog.tools.archive_tool.raw_catalog import RawCatalog
-from aerolog.tools.archive_tool.raw_frames import FrameReader, block_fields
+from aerolog.tools.archive_files.catalog_editor import EditableCatalog
+from aerolog.tools.archive_files.raw_catalog import RawCatalog
+from aerolog.tools.archive_files.raw_frames import FrameReader, block_fields
 from aerolog.tools.explain import explainer, file_kinds
+from aerolog.tools.reference.archive_tool.compact_action import plan_compaction
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:

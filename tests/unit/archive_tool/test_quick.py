@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.tools.archive_tool.plain_archive_tool import classic_arguments
+from aerolog.tools.reference.archive_tool.plain_archive_tool import classic_arguments
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from aerolog.archive.protocol import SCHEMA_ID, SCHEMA_VERSION
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.archive_tool import message_text
-from aerolog.tools.archive_tool.entry_texts import DescriptorWriter, walk_entries
-from aerolog.tools.archive_tool.hexdump import hex_box
-from aerolog.tools.archive_tool.java_error import JavaError, parse_long
-from aerolog.tools.archive_tool.tool_terminal import Terminal
+from aerolog.tools.archive_files import message_text
+from aerolog.tools.archive_files.entry_texts import DescriptorWriter, walk_entries
+from aerolog.tools.archive_files.java_error import JavaError, parse_long
+from aerolog.tools.reference.tool_terminal import Terminal
+from aerolog.tools.terminal.hexdump import hex_box
 
 if TYPE_CHECKING:
     from pathlib import Path

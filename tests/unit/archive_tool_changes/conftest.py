@@ -11,9 +11,9 @@ import pytest
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.archive_tool.classic_tool import run_classic
-from aerolog.tools.archive_tool.table_tool import run
-from aerolog.tools.archive_tool.tool_terminal import Terminal
+from aerolog.tools.reference.archive_tool.classic_tool import run_classic
+from aerolog.tools.reference.archive_tool.table_tool import run
+from aerolog.tools.reference.tool_terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

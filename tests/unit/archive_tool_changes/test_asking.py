@@ -21,10 +21,10 @@ from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.archive_tool import compact_action, orphans_action
-from aerolog.tools.archive_tool.actions import COMMANDS
-from aerolog.tools.archive_tool.checked_files import open_catalog
+from aerolog.tools.archive_files.checked_files import open_catalog
 from aerolog.tools.main import main
+from aerolog.tools.reference.archive_tool import compact_action, orphans_action
+from aerolog.tools.reference.archive_tool.actions import COMMANDS
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
 

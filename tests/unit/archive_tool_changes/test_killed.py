@@ -20,9 +20,9 @@ from old_archives import mark_version, new_mark, with_legacy_catalog
 
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.archive_tool.classic_tool import run_classic
-from aerolog.tools.archive_tool.table_tool import run
-from aerolog.tools.archive_tool.tool_terminal import Terminal
+from aerolog.tools.reference.archive_tool.classic_tool import run_classic
+from aerolog.tools.reference.archive_tool.table_tool import run
+from aerolog.tools.reference.tool_terminal import Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path

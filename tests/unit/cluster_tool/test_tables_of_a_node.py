@@ -25,8 +25,8 @@ from aerolog.cluster.protocol import (
     Timer,
 )
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.cluster_tool.cluster_texts import recording_log_line
 from aerolog.tools.main import main
+from aerolog.tools.reference.cluster_tool.cluster_texts import recording_log_line
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
