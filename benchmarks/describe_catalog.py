@@ -29,7 +29,7 @@ def describe() -> list[Result]:
     """Wall time in milliseconds of whole processes, output discarded; median."""
     with temporary_folder(archive_folder()) as folder:
         _make_archive(folder)
-        ours = [*AEROLOG, "archive-tool", "--classic", folder, "describe"]
+        ours = [*AEROLOG, "archive-tool", folder, "describe"]
         try:
             theirs = [*java_command([], "io.aeron.archive.ArchiveTool"), folder, "describe"]
             _check(ours, theirs)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.segment import segment_file_name
-from aerolog.tools.reference.archive_tool.classic_tool import run_classic
+from aerolog.tools.reference.archive_tool.archive_tool import run as run_tool
 from aerolog.tools.reference.tool_terminal import Terminal
 from benchmarks.durations import seconds
 from benchmarks.folders import chosen_folder, temporary_folder
@@ -107,7 +107,7 @@ def _evict(folder: Path) -> None:
 
 
 def _beside_reference(folder: Path, length: int) -> Result:
-    ours = [*AEROLOG, "archive-tool", "--classic"]
+    ours = [*AEROLOG, "archive-tool"]
     try:
         theirs = java_command([_OPENED], _ARCHIVE_TOOL)
     except PeerUnavailableError as reason:
@@ -142,7 +142,7 @@ def run_here(folder: Path, *command: str) -> None:
         BenchmarkFailedError: it fails, or finds something.
     """
     out, err = io.StringIO(), io.StringIO()
-    code = run_classic([str(folder), *command], Terminal(out=out, err=err))
+    code = run_tool([str(folder), *command], Terminal(out=out, err=err))
     if code != 0 or "ERR" in out.getvalue():
         raise BenchmarkFailedError(f"{command[0]} ended with {code}: {out.getvalue()[-500:]}")
 

@@ -63,7 +63,7 @@ _REMEDIES: Final = {
     Kind.CHANGED: "bring the file back from a copy; aerolog verify {} --repair takes it as it is",
     Kind.UNREADABLE: "look at who may read the file, at the disk, and whether it is mounted, then"
     " verify again",
-    Kind.CATALOG: "aerolog archive-tool DIR verify tells more",
+    Kind.CATALOG: "aerolog explain DIR/archive.catalog tells more",
     Kind.SESSION: "nothing to do if a client extended the recording by a single message",
     Kind.HEALTH: "nothing to do: it is made anew with the next verification",
 }

@@ -8,7 +8,7 @@ can be undone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,6 +50,8 @@ class StepKind(StrEnum):
 
 #: The steps that a running archive has a request for.
 BY_REQUEST: Final = frozenset({StepKind.TRUNCATE, StepKind.CUT_HEAD})
+#: The steps after which a recording needs no stop position, or has one.
+_ENDS: Final = frozenset({StepKind.TRUNCATE, StepKind.COPY, StepKind.INVALIDATE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,23 @@ def plan_repair(
     return RepairPlan(recording_id, found.readable(start, end), tuple(steps), (), choices)
 
 
+def with_end(plan: RepairPlan | None, recording: Recording) -> RepairPlan:
+    """Return a plan that also gives a recording without a stop position its end.
+
+    Args:
+        plan: the plan for what is wrong with the recording; None where nothing is.
+        recording: a recording without a stop position, of an archive that does not run.
+    """
+    start, end = recording.start_position, recording.end_position
+    if plan is None:
+        plan = RepairPlan(recording.recording_id, ((start, end),), ())
+    if plan.unhelped or any(step.kind in _ENDS for step in plan.steps):
+        return plan
+    text = f"end recording {recording.recording_id} at position {end}, behind its last whole frame"
+    step = RepairStep(recording.recording_id, StepKind.TRUNCATE, end, 0, text)
+    return replace(plan, steps=(*plan.steps, step))
+
+
 def _base(recording: Recording, gap: Gap) -> int:
     return recording.descriptor.segment_base(gap.from_position)
 
@@ -179,7 +198,7 @@ def _steps(
                 -1,
                 lost,
                 f"mark recording {recording_id} INVALID, with all its files"
-                " (archive-tool mark-valid takes it back)",
+                " (aerolog recordings mark-valid takes it back)",
             )
         ]
     if way == RepairWay.COPY:
@@ -264,6 +283,6 @@ def _choices(recording: Recording, found: Survey) -> tuple[str, ...]:
         ),
         (
             f"--by mark: no byte changes, and none of the {found.messages} messages can be read"
-            " until archive-tool mark-valid takes it back"
+            " until recordings mark-valid takes it back"
         ),
     )

@@ -222,17 +222,18 @@ class FolderRepairs:
 
     def _keep(self, path: str, begin: int, end: int) -> None:
         """Keep a part of a file at its place in another; what was kept before stays."""
-        kept = path + DAMAGED_SUFFIX
-        with (
-            self._files.open_data_file(path) as file,
-            self._files.open_data_file(kept, writable=True, create=True) as copy,
-        ):
+        with self._files.open_data_file(path) as file:
             for at in range(begin, min(end, file.file_size()), _CHUNK):
                 data = file.read_at(min(_CHUNK, end - at), at)
-                before = copy.read_at(len(data), at) if at < copy.file_size() else b""
-                if any(data) and not any(before):
-                    copy.write_at(data, at)
-            copy.flush(_SYNC_ALL)
+                if any(data):
+                    self._keep_bytes(path + DAMAGED_SUFFIX, data, at)
+
+    def _keep_bytes(self, kept: str, data: bytes, at: int) -> None:
+        with self._files.open_data_file(kept, writable=True, create=True) as copy:
+            before = copy.read_at(len(data), at) if at < copy.file_size() else b""
+            if not any(before):
+                copy.write_at(data, at)
+                copy.flush(_SYNC_ALL)
 
     def _copy(self, step: RepairStep) -> None:
         with ArchiveFolder(self._folder, self._files) as folder:

@@ -44,12 +44,9 @@ COMMANDS: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "catalog sync": (["catalog", "sync", *HERE, *DATABASE], (CATALOG, SEGMENT, TIMES)),
     "stat": (["stat", "--json", *LOOK], (CNC,)),
     "classic stat": (["stat", "--classic", "watch=false", *LOOK], (CNC,)),
-    "archive tool's describe": (["archive-tool", "HOME/archive", "describe"], (CATALOG,)),
-    "classic describe-all": (
-        ["archive-tool", "--classic", "HOME/archive", "describe-all"],
-        (CATALOG,),
-    ),
-    "classic dump": (["archive-tool", "--classic", "HOME/archive", "dump"], (CATALOG, SEGMENT)),
+    "archive tool's describe": (["archive-tool", "HOME/archive", "describe", "--json"], (CATALOG,)),
+    "archive tool's describe-all": (["archive-tool", "HOME/archive", "describe-all"], (CATALOG,)),
+    "archive tool's dump": (["archive-tool", "HOME/archive", "dump"], (CATALOG, SEGMENT)),
     "explain": (["explain", "HOME/archive/0-65536.rec"], (SEGMENT,)),
 }
 # Seconds that an export took, times of day and ages, and how much of the disk is free.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import shutil
 from typing import TYPE_CHECKING
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
 ROUNDS = 3
 IN_FOLDER = [
+    ("recordings", "compact", "--yes"),
+    ("recordings", "delete-orphaned", "--yes"),
+    ("recordings", "checksum", "CRC-32", "--all", "--yes"),
+    ("recordings", "upgrade", "--yes"),
+    ("recordings", "mark-invalid", "1", "--yes"),
+    ("verify", "--repair", "--yes"),
     ("recordings", "list"),
     ("recordings", "list", "--json"),
     ("recordings", "describe", "1"),
@@ -71,11 +78,14 @@ def test_commands_in_a_folder(archive: Path, tmp_path: Path, command: tuple[str,
 
 
 @pytest.mark.parametrize("command", OF_TOOL, ids=" ".join)
-def test_the_archive_tool(archive: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_the_archive_tool(
+    archive: Path, tmp_path: Path, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(ROUNDS):
+        monkeypatch.setattr("sys.stdin", io.StringIO("y\n" * 100))
         seed = f"{command} {number}"
         _, folder, names = round_of(seed, archive, tmp_path / "home")
-        check_end(*said("archive-tool", folder, *command, "--yes"), (seed, names))
+        check_end(*said("archive-tool", folder, *command), (seed, names))
 
 
 def test_files_are_explained(archive: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -65,12 +66,15 @@ def test_in_an_archive_s_folder(folder: Path, name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
 @pytest.mark.parametrize("name", TOOL_FILES)
-def test_the_archive_tool(folder: Path, name: str, kind: str) -> None:
+def test_the_archive_tool(
+    folder: Path, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_odd(folder / name, kind)
     for command in OF_TOOL:
-        for form in (["--classic"], []):
+        for form in (["--json"], []):
+            monkeypatch.setattr("sys.stdin", io.StringIO("y\n" * 100))
             words = ["archive-tool", *form, str(folder), *command.split(" ")]
-            check_end(*said(*words, *([] if form else ["--yes"])), words)
+            check_end(*said(*words), words)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])

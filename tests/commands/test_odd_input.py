@@ -78,8 +78,11 @@ archive-tool @ dump {}
 archive-tool @ checksum {}
 archive-tool @ mark-valid {}
 archive-tool {} describe
-archive-tool --classic @ describe {}
-archive-tool --classic @ dump {}
+archive-tool --json @ describe {}
+archive-tool --json @ dump {}
+recordings checksum {} --archive-dir @
+recordings mark-valid {} --archive-dir @
+recordings capacity {} --archive-dir @
 stat --aeron-dir {}
 loss --aeron-dir {}
 passwords key {}

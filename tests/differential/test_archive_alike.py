@@ -40,7 +40,10 @@ COMMANDS = (
     ("verify", "-a"),
 )
 #: The reference's dump stops at a purged recording, and ours goes on (spec archive-tool 5).
-ABORTED = 'Exception in thread "main" java.lang.IllegalArgumentException: invalid term buffer'
+ABORTED = tuple(
+    f'Exception in thread "main" java.lang.IllegalArgumentException: {why}'
+    for why in ("invalid term buffer", "length must be positive")
+)
 #: With what begins what a tool says of the driver's errors.
 DRIVER_ERRORS = "Aeron driver error log"
 

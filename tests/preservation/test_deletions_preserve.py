@@ -118,10 +118,11 @@ def test_retention_by_age_keeps_what_has_no_known_time(tmp_path, published, harm
 def test_compacting_and_orphans_leave_what_is_valid(tmp_path, published) -> None:
     gone = published.pop(1)
     assert gone
-    main(["archive-tool", str(tmp_path), "mark-invalid", "1", "--yes"])
-    main(["archive-tool", str(tmp_path), "compact", "--yes"])
+    in_folder = ["--archive-dir", str(tmp_path), "--yes"]
+    assert main(["recordings", "mark-invalid", "1", *in_folder]) == 0
+    assert main(["recordings", "compact", *in_folder]) == 0
     assert missing(published, content_of(tmp_path)) == []
-    main(["archive-tool", str(tmp_path), "delete-orphaned-segments", "--yes"])
+    assert main(["recordings", "delete-orphaned", *in_folder]) == 0
     assert missing(published, content_of(tmp_path)) == []
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.tools.reference.archive_tool.classic_tool import run_classic
+from aerolog.tools.reference.archive_tool.archive_tool import run as run_tool
 from aerolog.tools.reference.tool_terminal import Terminal
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def run_ours(folder: Path | str, *args: object, stdin: str = "") -> Outcome:
     """Our tool in its classic form, in this process."""
     out, err = io.StringIO(), io.StringIO()
     terminal = Terminal(source=io.StringIO(stdin), out=out, err=err)
-    code = run_classic([str(folder), *map(str, args)], terminal)
+    code = run_tool([str(folder), *map(str, args)], terminal)
     return Outcome(code, out.getvalue(), err.getvalue(), contents(Path(folder)))
 
 

@@ -8,7 +8,7 @@ import re
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
-from aerolog.tools.reference.archive_tool.classic_tool import run_classic
+from aerolog.tools.reference.archive_tool.archive_tool import run as run_tool
 from aerolog.tools.reference.tool_terminal import Terminal
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def reference_says(*arguments: str | Path, answers: str = NO) -> Said:
 def we_say(*arguments: str | Path, answers: str = NO) -> Said:
     """Runs our tool in its classic form, in this process."""
     out, err = io.StringIO(), io.StringIO()
-    code = run_classic(
+    code = run_tool(
         [str(one) for one in arguments], Terminal(source=io.StringIO(answers), out=out, err=err)
     )
     return Said(_NOW.sub("", out.getvalue()), err.getvalue(), code)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import random
 
 #: Exit codes of a command that knows what is wrong; 3 and 4 are the doctor's, 255 is of
-#: ``archive-tool --classic``.
+#: ``archive-tool``.
 KNOWN = {0, 1, 2, 3, 4, 255}
 
 _INSERTED = (

@@ -9,8 +9,6 @@ from product import WINGS
 ROOMS = ("tools/terminal/", "transport/text_output.py")
 #: Where else something is written, and why that needs no such care.
 WRITERS = {
-    "tools/reference/archive_tool/dump_views.py": "JSON, made fit there",
-    "tools/reference/tool_terminal.py": "made fit there",
     "tools/command_line/application.py": "the version",
     "tools/command_line/help.py": "help",
     "tools/main.py": "words of our own",

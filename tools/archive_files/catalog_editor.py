@@ -19,13 +19,14 @@ from aerolog.archive.format.layout import (
 )
 from aerolog.archive.format.mapped_resource import MappedResource
 from aerolog.archive.protocol.enums import NULL_POSITION, RecordingState
-from aerolog.tools.archive_files.java_error import (
+from aerolog.tools.archive_files.raw_catalog import RawCatalog, file_in
+from aerolog.tools.archive_files.raw_frames import block_fields
+from aerolog.tools.command_line.java_error import (
+    AERON_ERROR,
     ILLEGAL_ARGUMENT,
     JavaError,
     unknown_recording,
 )
-from aerolog.tools.archive_files.raw_catalog import RawCatalog, file_in
-from aerolog.tools.archive_files.raw_frames import block_fields
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.fixed_layout import offsets
 
@@ -97,6 +98,21 @@ def check_state(entry: Entry) -> None:
     """
     if entry.state not in list(RecordingState):
         raise JavaError(ILLEGAL_ARGUMENT, f"Unknown value: {entry.state}")
+
+
+def check_transition(entry: Entry, state: RecordingState) -> None:
+    """Check that an entry may get another state.
+
+    Raises:
+        JavaError: it has none that there is, or its recording is deleted.
+    """
+    check_state(entry)
+    if entry.state == RecordingState.DELETED:
+        raise JavaError(
+            AERON_ERROR,
+            f"ERROR - (recordingId={entry.recording_id}) state transition DELETED -> {state.name}"
+            " is not allowed",
+        )
 
 
 def state_name(state: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aerolog.archive.format.checksum import Checksum, checksum_for
-from aerolog.tools.archive_files.java_error import ILLEGAL_ARGUMENT, JavaError
+from aerolog.tools.command_line.java_error import ILLEGAL_ARGUMENT, JavaError
 from aerolog.transport.errors import ConfigurationError
 
 

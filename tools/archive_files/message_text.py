@@ -18,7 +18,7 @@ from aerolog.archive.format.layout import (
     MARK_TEMPLATE_ID,
 )
 from aerolog.tools.archive_files.entry_texts import DescriptorWriter
-from aerolog.tools.archive_files.java_error import ILLEGAL_ARGUMENT, JavaError, out_of_bounds
+from aerolog.tools.command_line.java_error import ILLEGAL_ARGUMENT, JavaError, out_of_bounds
 from aerolog.tools.terminal.terminal_text import fit
 from aerolog.transport.protocol.fixed_layout import Field, packer
 
@@ -89,6 +89,12 @@ def state_of(entry: bytes | memoryview) -> int:
     """An entry's state as it stands there."""
     state: int = _HEADER.unpack_from(entry)[1]
     return state
+
+
+def header_of(entry: bytes | memoryview) -> tuple[int, int]:
+    """The state and the checksum in an entry's header."""
+    _, state, checksum, _ = _HEADER.unpack_from(entry)
+    return state, checksum
 
 
 def entry_header_text(entry: bytes | memoryview) -> str:

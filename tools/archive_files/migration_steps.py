@@ -22,27 +22,31 @@ from aerolog.archive.format.layout import (
     ENTRY_ALIGNMENT,
     ENTRY_HEADER,
     ENTRY_HEADER_LENGTH,
+    MARK_BLOCK,
     SEGMENT_SUFFIX,
 )
 from aerolog.archive.protocol.enums import RecordingState
-from aerolog.tools.archive_files.java_error import (
+from aerolog.tools.archive_files.catalog_editor import EditableCatalog
+from aerolog.tools.archive_files.raw_catalog import file_in
+from aerolog.tools.archive_files.segment_names import check_term_length, parse_int, parse_number
+from aerolog.tools.command_line.java_error import (
     JavaError,
     java_error_of,
     out_of_bounds,
 )
-from aerolog.tools.archive_files.raw_catalog import file_in
-from aerolog.tools.archive_files.segment_names import check_term_length, parse_int, parse_number
 from aerolog.transport.memory.filesystem import RealFileSystem
-from aerolog.transport.protocol.fixed_layout import align, packer
+from aerolog.transport.protocol.fixed_layout import align, offsets, packer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from aerolog.tools.archive_files.catalog_editor import EditableCatalog, Entry
+    from aerolog.tools.archive_files.catalog_editor import Entry
+    from aerolog.tools.archive_files.raw_mark import RawMark
 
     #: Gives the new names of a recording's segments, None where they stay, and tells of it.
     Renames = Callable[[str, Entry, Callable[[str], None]], Iterator["SegmentRename"] | None]
 
+_VERSION_AT: Final = offsets(MARK_BLOCK)["version"]
 UPDATED_NAME: Final = f"{CATALOG_NAME}.updated"
 _VERSION_1, _VERSION_2, _VERSION_3 = 1 << 16, 2 << 16, 3 << 16
 _HEADER = packer(CATALOG_HEADER, CATALOG_HEADER_LENGTH)
@@ -271,3 +275,14 @@ _STEPS: Final = (
     Step(_VERSION_2, "segments are named from the first term on", positions_in_terms),
     Step(_VERSION_3, "the catalog's entries get the length that they need"),
 )
+
+
+def store_version(folder: str, mark: RawMark, version: int) -> None:
+    """Store the version that a folder has now, the mark file's last."""
+    with EditableCatalog.open(folder, check_version=False) as catalog:
+        if catalog.version != version:
+            catalog.store_version(version)
+            catalog.sync()
+    mapped = RealFileSystem().open_mapped(mark.path)
+    mapped.store_i32(mark.base + _VERSION_AT, version)
+    mapped.flush()

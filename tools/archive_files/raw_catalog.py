@@ -22,7 +22,7 @@ from aerolog.archive.format.layout import (
     VERSION_MAJOR,
 )
 from aerolog.tools.archive_files.entry_texts import walk_entries
-from aerolog.tools.archive_files.java_error import (
+from aerolog.tools.command_line.java_error import (
     ARCHIVE_ERROR,
     ILLEGAL_ARGUMENT,
     IO_ERROR,

@@ -16,15 +16,15 @@ from aerolog.archive.format.layout import (
 )
 from aerolog.archive.format.segment import segment_file_name
 from aerolog.archive.protocol.enums import NULL_POSITION
-from aerolog.tools.archive_files.java_error import (
+from aerolog.tools.archive_files.raw_catalog import file_in, size_of_file
+from aerolog.tools.archive_files.segment_names import check_term_length
+from aerolog.tools.command_line.java_error import (
     ILLEGAL_ARGUMENT,
     IO_ERROR,
     OUT_OF_BOUNDS,
     JavaError,
     out_of_bounds,
 )
-from aerolog.tools.archive_files.raw_catalog import file_in, size_of_file
-from aerolog.tools.archive_files.segment_names import check_term_length
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol.fixed_layout import align, packer
 from aerolog.transport.protocol.frame_header import FRAME_HEADER_STRUCT

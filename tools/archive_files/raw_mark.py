@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from aerolog.archive.format.layout import MARK_FILE_NAME, VERSION_MAJOR
 from aerolog.archive.protocol.mark_header import MarkFileHeader
-from aerolog.tools.archive_files.java_error import (
+from aerolog.tools.archive_files.raw_catalog import file_in, major, size_of_file
+from aerolog.tools.command_line.java_error import (
     ILLEGAL_ARGUMENT,
     ILLEGAL_STATE,
     JavaError,
     out_of_bounds,
 )
-from aerolog.tools.archive_files.raw_catalog import file_in, major, size_of_file
 from aerolog.transport.concurrent.deadline import Deadline
 from aerolog.transport.memory.error_log import read_error_log
 from aerolog.transport.memory.mapped_file import MappedFile
-from aerolog.transport.memory.mark_file import linked_folder
+from aerolog.transport.memory.mark_file import LIVENESS_TIMEOUT_MS, linked_folder
 from aerolog.transport.protocol.mark_header import MARK_HEADER_LENGTH
 from aerolog.transport.protocol.sbe import HEADER_LENGTH
 
 if TYPE_CHECKING:
     from aerolog.tools.reference.tool_terminal import Terminal
+    from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.memory.error_log import ErrorObservation
     from aerolog.transport.protocol.sbe import Message
 
@@ -141,6 +142,10 @@ class RawMark:
     def activity_timestamp(self) -> int:
         """The archive's last sign of life, epoch milliseconds; -1 ended."""
         return self._i64(self._at["activity_timestamp"])
+
+    def is_active(self, clock: Clock) -> bool:
+        """Whether its owner gives signs of life."""
+        return clock.now_epoch_ms() - self.activity_timestamp < LIVENESS_TIMEOUT_MS
 
     @property
     def error_range(self) -> tuple[int, int]:

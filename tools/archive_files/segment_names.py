@@ -6,14 +6,16 @@ Rules: spec archive-files 5 and 6, spec archive-tool 15. The order is that of th
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from aerolog.archive.format.layout import MAX_I32, MAX_I64, SEGMENT_SUFFIX
 from aerolog.archive.format.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
-from aerolog.tools.archive_files.java_error import ARCHIVE_ERROR, ILLEGAL_ARGUMENT, JavaError
-
-NOT_EMPTY_ERROR: Final = "java.nio.file.DirectoryNotEmptyException"
-ASCII_NUMBER_ERROR: Final = "org.agrona.AsciiNumberFormatException"
+from aerolog.tools.command_line.java_error import (
+    ARCHIVE_ERROR,
+    ASCII_NUMBER_ERROR,
+    ILLEGAL_ARGUMENT,
+    NOT_EMPTY_ERROR,
+    JavaError,
+)
 
 
 def is_term_length(length: int) -> bool:

@@ -10,21 +10,13 @@ import errno
 import os
 from collections import deque
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format import segment_walk
 from aerolog.archive.format.read_errors import is_unreadable
-from aerolog.archive.format.segment import is_power_of_two, segment_file_name
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.archive_files.catalog_editor import Entry, check_state
-from aerolog.tools.archive_files.java_error import (
-    ILLEGAL_ARGUMENT,
-    IO_ERROR,
-    JavaError,
-    java_error_of,
-)
 from aerolog.tools.archive_files.raw_catalog import file_in
 from aerolog.tools.archive_files.segment_names import (
     base_of,
@@ -34,6 +26,12 @@ from aerolog.tools.archive_files.segment_names import (
     segments_by_id,
 )
 from aerolog.tools.archive_files.segment_walkers import Segment, Walked, Walkers
+from aerolog.tools.command_line.java_error import (
+    ILLEGAL_ARGUMENT,
+    IO_ERROR,
+    JavaError,
+    java_error_of,
+)
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
     from aerolog.archive.format.checksum import Checksum
     from aerolog.tools.archive_files.catalog_editor import EditableCatalog
 
-_SHOWN_MISSING: Final = 3
 _STATES: Final = {RecordingState.VALID, RecordingState.INVALID}
 _BYTE_RANGE: Final = "Range [{0}, {0} + 4) out of bounds for length {1}"
 
@@ -130,7 +127,6 @@ class Examiner:
         checksum: the checksum that descriptors and frames have, None to leave them unchecked.
         all_segments: walk all segments; False: the last one of each recording.
         decide: whether to cut a last frame off, asked in the order of the entries.
-        goes_on: what ends the reference's tool is a fault of one recording, whose entry stays.
     """
 
     def __init__(
@@ -142,7 +138,6 @@ class Examiner:
         checksum: Checksum | None,
         all_segments: bool,
         decide: Callable[[Cut], bool],
-        goes_on: bool = False,
     ) -> None:
         self._folder = folder
         self._catalog = catalog
@@ -150,30 +145,21 @@ class Examiner:
         self._checksum = checksum
         self._all = all_segments
         self._decide = decide
-        self._goes_on = goes_on
         self._names = segments_by_id(folder)
 
     def verdicts(self, entries: list[Entry]) -> Iterator[Verdict]:
         """Verdicts in the order of the entries.
 
         Raises:
-            JavaError: what ends the reference's tool, behind the verdicts before it.
+            JavaError: what ends the reference's tool, after the verdicts before it.
         """
         waiting: deque[_Pending] = deque()
         for entry in entries:
             waiting.append(self._begin(entry))
             if len(waiting) > 2 * self._walkers.count:
-                yield self._verdict(waiting.popleft())
+                yield self._finish(waiting.popleft())
         while waiting:
-            yield self._verdict(waiting.popleft())
-
-    def _verdict(self, pending: _Pending) -> Verdict:
-        try:
-            return self._finish(pending)
-        except JavaError as error:
-            if not self._goes_on:
-                raise
-            return Verdict(pending.entry, error.message or error.java_class)
+            yield self._finish(waiting.popleft())
 
     def _begin(self, entry: Entry) -> _Pending:
         """Look at the entry, and have its segments walked."""
@@ -307,7 +293,7 @@ class Examiner:
             error = OSError(walked.walk.found, "")
         if error is None or not is_unreadable(error, segment.path, RealFileSystem()):
             return verdict
-        if error.errno == errno.ENOENT and not self._goes_on:
+        if error.errno == errno.ENOENT:
             return verdict  # a link that leads nowhere, which the reference's tool takes for damage
         return replace(verdict, state=None, is_unreadable=True)
 
@@ -352,32 +338,6 @@ def walk_problem(walked: Walked, body_length_max: int = segment_walk.BODY_LENGTH
     if walked.status == segment_walk.WALK_CHECKSUM:
         return f"checksum failed recorded={walk.found} (expected={walk.expected})"
     return None
-
-
-def missing_segments(verdict: Verdict, names: list[str]) -> str | None:
-    """Files that a recording has frames in and that are not there; None when all are.
-
-    To verify one file after the other does not notice.
-    """
-    entry = verdict.entry
-    length = entry.segment_length
-    if not is_term_length(entry.term_length) or not is_power_of_two(length) or not names:
-        return None
-    start = entry.start_position
-    stop = entry.stop_position if verdict.stop_position is None else verdict.stop_position
-    first = start & -entry.term_length
-    count = max(-(-(stop - first) // length), 0)
-    there = {(number_of(name) - first) // length for name in names}
-    there = {index for index in there if 0 <= index < count}
-    gaps = (index for index in range(count) if index not in there)
-    shown = [
-        segment_file_name(entry.recording_id, first + index * length)
-        for index in islice(gaps, _SHOWN_MISSING)
-    ]
-    more = count - len(there) - len(shown)
-    if not shown:
-        return None
-    return f"missing: {', '.join(shown)}" + (f" and {more} more" if more else "")
 
 
 def apply(catalog: EditableCatalog, verdict: Verdict, now_ms: int) -> None:

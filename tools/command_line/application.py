@@ -52,15 +52,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("verify.verify_command", "Say whether recordings are sound, and what can be saved."),
     "archive-tool": (
         "reference.archive_tool.archive_tool_command",
-        "Look into an archive folder, verify and repair it.",
+        "What the reference's ArchiveTool does, with its lines.",
     ),
     "cluster-tool": (
         "reference.cluster_tool.cluster_tool_command",
-        "Look into the folder of a cluster's node, and put it right.",
+        "What the reference's ClusterTool does, with its lines.",
     ),
     "cluster": (
-        "reference.cluster_tool.cluster_commands",
-        "Go on with the folder of a node that was found changed.",
+        "cluster.cluster_commands",
+        "Look into a node's folder, change it, and ask the node.",
     ),
     "doctor": (
         "doctor.doctor_command",

@@ -26,12 +26,8 @@ CODES: Final = {
 
 #: Command -> codes that have a meaning of their own there.
 OWN_CODES: Final[dict[str, dict[int, str]]] = {
-    "archive-tool": {
-        255: "With --classic wrong usage, and faulty recordings found, as the reference's tool."
-    },
-    "cluster-tool": {
-        255: "With --classic wrong usage, and nothing to do, as the reference's tool."
-    },
+    "archive-tool": {255: "Wrong usage, and faulty recordings found, as the reference's tool."},
+    "cluster-tool": {255: "Wrong usage, and nothing to do, as the reference's tool."},
     "doctor": {
         3: "There are warnings, the worst that was found (see --fail-on).",
         4: "There is something critical (see --fail-on).",

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from aerolog.cluster.files import CLUSTER_MARK_NAME, ClusterMarkFile, NodeStateFile, RecordingLog
 from aerolog.cluster.files.layout import NODE_STATE_NAME
+from aerolog.tools.cluster.node_marks import service_marks
 from aerolog.tools.doctor.system_snapshot import STARTING, ClusterSnapshot, ComponentMark
-from aerolog.tools.reference.cluster_tool.raw_cluster_mark import service_marks
 from aerolog.tools.views import machine
 from aerolog.tools.views.errors import Trouble, ViewError
 from aerolog.transport.concurrent.clock import SystemClock

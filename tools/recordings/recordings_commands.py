@@ -11,6 +11,7 @@ from aerolog.tools.recordings import (  # noqa: F401 - each adds its commands to
     truncation,
     recording_times,
     replication_commands,
+    folder_commands,
 )
 
 # isort: on

@@ -145,11 +145,11 @@ def _of_arguments(
         return []
     name, argument = names[min(len(placed), len(names) - 1)]
     if name == "COMMAND" and command.name in {"archive-tool", "cluster-tool"}:
-        from aerolog.tools.reference.archive_tool.actions import ARCHIVE_TOOL
-        from aerolog.tools.reference.cluster_tool.cluster_actions import CLUSTER_TOOL
-
-        tool = ARCHIVE_TOOL if command.name == "archive-tool" else CLUSTER_TOOL
-        return _fitting((Candidate(n, c.meaning) for n, c in tool.commands.items()), last)
+        if command.name == "archive-tool":
+            from aerolog.tools.reference.archive_tool.commands import COMMANDS
+        else:
+            from aerolog.tools.reference.cluster_tool.commands import COMMANDS
+        return _fitting((Candidate(name, one.meaning) for name, one in COMMANDS.items()), last)
     return _values(argument, last, name.strip("[].,"))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.stat.reference_conventions import date_and_time, file_path, time_of_day
+from aerolog.tools.stat.reference_conventions import file_path
+from aerolog.tools.terminal.local_time import local_time, time_of_day
 from aerolog.tools.terminal.terminal_text import fit_error
 from aerolog.transport.memory.error_text import format_time
 
@@ -87,8 +88,8 @@ def driver(view: DriverView, aeron_dir: str | None, now_ms: int) -> Iterator[str
     yield f"Command `n Control file: {file_path(aeron_dir)}"
     yield f"Version: {view.version}, PID: {view.pid}"
     yield (
-        f"{time_of_day(now_ms)} (start: {date_and_time(view.start_ms)}, "
-        f"activity: {date_and_time(view.heartbeat_ms())})"
+        f"{time_of_day(now_ms)} (start: {local_time(view.start_ms)}, "
+        f"activity: {local_time(view.heartbeat_ms())})"
     )
 
 

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.protocol.counter_types import ArchiveCounterType
+from aerolog.tools.command_line.java_error import NUMBER_FORMAT, PATTERN_SYNTAX
 from aerolog.tools.stat.counter_filters import NAMES, Filters
 from aerolog.tools.stat.watched_driver import WatchedDriver
 from aerolog.tools.terminal.schedule import StyledLine, write_lines
@@ -192,7 +193,7 @@ def classic(
     try:
         filters = Filters.of(patterns)
     except ConfigurationError as error:
-        uncaught("java.util.regex.PatternSyntaxException", str(error))
+        uncaught(PATTERN_SYNTAX, str(error))
     view = open_view(aeron_dir)
     while True:
         if watch:
@@ -211,4 +212,4 @@ def _whole_seconds(text: str) -> int:
     try:
         return max(0, int(text))
     except ValueError:
-        uncaught("java.lang.NumberFormatException", f'For input string: "{text}"')
+        uncaught(NUMBER_FORMAT, f'For input string: "{text}"')

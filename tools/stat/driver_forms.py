@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from aerolog.tools.command_line.java_error import ILLEGAL_STATE
 from aerolog.tools.stat import classic_lines as lines
-from aerolog.tools.stat.reference_conventions import ILLEGAL_STATE, open_view, uncaught
+from aerolog.tools.stat.reference_conventions import open_view, uncaught
 from aerolog.tools.terminal.confirmation import Plan, ask, check_can_ask, show_dry_run
 from aerolog.tools.terminal.console import print_fields, print_json, print_result, remark, say
 from aerolog.tools.terminal.terminal_text import write_fit

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.layout import MARK_FILE_NAME
+from aerolog.tools.command_line.java_error import OUT_OF_BOUNDS
 from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.classic_stream_lines import first_line
 from aerolog.tools.stat.reference_conventions import errors_as_java, file_path, open_view, uncaught
@@ -168,5 +169,5 @@ def _classic_file(file: Path, offset: int) -> list[ObservedError]:
     left = mapped.length - offset
     if left < 0 or offset < 0:
         bounds = f"Range [{offset}, {offset} + {left}) out of bounds for length {mapped.length}"
-        uncaught("java.lang.IndexOutOfBoundsException", bounds)
+        uncaught(OUT_OF_BOUNDS, bounds)
     return read_error_file(file, offset)

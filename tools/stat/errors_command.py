@@ -72,7 +72,7 @@ def errors(
         if archive_dir is not None:
             raise typer.BadParameter(
                 "--classic is ErrorStat, which knows drivers: for an archive's errors as the "
-                "reference prints them there is aerolog archive-tool --classic DIR errors"
+                "reference prints them there is aerolog archive-tool DIR errors"
             )
         for line in forms.classic(look.aeron_dir, file, offset):
             write_fit([line])  # each before the next is read, which may fail

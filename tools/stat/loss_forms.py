@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
+from aerolog.tools.command_line.java_error import ILLEGAL_STATE
 from aerolog.tools.stat import classic_lines as lines
-from aerolog.tools.stat.reference_conventions import ILLEGAL_STATE, file_path, uncaught
+from aerolog.tools.stat.reference_conventions import file_path, uncaught
 from aerolog.tools.terminal.console import write_error_text
 from aerolog.tools.terminal.schedule import StyledLine
 from aerolog.tools.terminal.terminal_text import write_fit

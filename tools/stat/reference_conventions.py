@@ -1,4 +1,4 @@
-"""Ways of the reference that all its tools share: paths, times, uncaught errors.
+"""Ways of the reference that all its tools share: paths, uncaught errors.
 
 Spec stat-tools 1.
 """
@@ -9,10 +9,10 @@ import os
 import re
 import sys
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
+from aerolog.tools.command_line.java_error import AERON_ERROR, ILLEGAL_STATE, OUT_OF_BOUNDS
 from aerolog.tools.terminal.terminal_text import write_fit
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import Trouble, ViewError
@@ -21,10 +21,6 @@ from aerolog.transport.memory.cnc_header import FILE_NAME, HEADER_LENGTH, VERSIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-ILLEGAL_STATE: Final = "java.lang.IllegalStateException"
-OUT_OF_BOUNDS: Final = "java.lang.IndexOutOfBoundsException"
-AERON: Final = "io.aeron.exceptions.AeronException"
 
 
 def file_path(aeron_dir: str | None, name: str = FILE_NAME) -> str:
@@ -62,7 +58,7 @@ def errors_as_java(path: str, *, missing: str = "file not found: {}") -> Iterato
             uncaught(ILLEGAL_STATE, missing.format(_absolute(path)))
         if error.trouble is Trouble.VERSION and error.version is not None:
             app, file = version_text(VERSION), version_text(error.version)
-            uncaught(AERON, f"ERROR - CnC version not compatible: app={app} file={file}")
+            uncaught(AERON_ERROR, f"ERROR - CnC version not compatible: app={app} file={file}")
         if error.length is not None and error.length < HEADER_LENGTH:
             bounds = f"Range [0, 0 + {HEADER_LENGTH}) out of bounds for length {error.length}"
             uncaught(OUT_OF_BOUNDS, bounds)
@@ -79,20 +75,3 @@ def open_view(aeron_dir: str | None, *, missing: str = "file not found: {}") -> 
 def _absolute(path: str) -> str:
     # Not abspath(): the reference leaves "." and ".." in the text.
     return path if path.startswith("/") else f"{os.getcwd()}/{path}"  # noqa: PTH109
-
-
-def time_of_day(epoch_ms: int) -> str:
-    """Hours, minutes and seconds, local."""
-    return _moment(epoch_ms, "%H:%M:%S")
-
-
-def date_and_time(epoch_ms: int) -> str:
-    """Date and time to the second, local."""
-    return _moment(epoch_ms, "%Y-%m-%d %H:%M:%S")
-
-
-def _moment(epoch_ms: int, form: str) -> str:
-    try:
-        return datetime.fromtimestamp(epoch_ms // 1000, UTC).astimezone().strftime(form)
-    except (OverflowError, OSError, ValueError):
-        return f"{epoch_ms}ms"

@@ -16,6 +16,7 @@ from aerolog.archive.verification.repair_plan import (
     RepairWay,
     StepKind,
     plan_repair,
+    with_end,
 )
 from aerolog.archive.verification.repairs import FolderRepairs, RepairRefusedError, RequestedRepairs
 from aerolog.tools.connection.archive_folder import (
@@ -102,6 +103,7 @@ class VerifyChoice:
         note: keep what is found.
         quiet: show no progress.
         way: what a repair makes of damage.
+        with_end: whether a plan gives recordings without a stop position their ends.
     """
 
     archive_dir: str
@@ -110,6 +112,7 @@ class VerifyChoice:
     note: bool = False
     quiet: bool = False
     way: RepairWay = RepairWay.PAD
+    with_end: bool = False
 
 
 def verify(choice: VerifyChoice) -> list[Verified]:
@@ -174,6 +177,8 @@ def _verified(recording: Recording, choice: VerifyChoice, names: list[str]) -> V
             way=choice.way,
             checksum=checksum_for(choice.checksum),
         )
+    if choice.with_end and recording.descriptor.is_active:
+        found.plan = with_end(found.plan, recording)
     return found
 
 

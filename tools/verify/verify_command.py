@@ -86,7 +86,8 @@ def verify(
     """Read every closed segment, and say what is wrong with it: 0 when all is sound, 1 otherwise.
 
     Frames, checksums and, where there are fingerprints, every byte are checked. Nothing is changed
-    but by --note and --repair. An archive that runs does a repair by its own requests.
+    but by --note and --repair. An archive that runs does a repair by its own requests. Where none
+    runs, a repair also gives recordings without a stop position their ends.
     """
     from aerolog.archive.format.mark_file import running_archive
     from aerolog.archive.verification.repair_plan import RepairWay
@@ -103,6 +104,7 @@ def verify(
         note=note,
         quiet=as_json,
         way=RepairWay(by),
+        with_end=(repair or repair_plan) and running_archive(archive_dir) is None,
     )
     if note and running_archive(archive_dir) is not None:
         raise AerologError(

@@ -196,9 +196,9 @@ class ArchiveView(Resource):
         except FileFormatError as error:
             damage = Trouble.VERSION if "version" in str(error) else Trouble.DAMAGED
             remedy = (
-                "aerolog archive-tool migrate brings old folders up to date"
+                "aerolog recordings upgrade brings old folders up to date"
                 if damage is Trouble.VERSION
-                else "aerolog archive-tool verify says what can be read; restore a copy"
+                else "aerolog explain says what can be read; restore a copy"
             )
             raise ViewError(damage, path, str(error), remedy) from None
         except (OSError, ValueError) as error:

@@ -111,7 +111,7 @@ def test_no_wait_outlives_a_stopped_service(tmp_path: Path, reference: object, a
         os.kill(container.pid, signal.SIGSTOP)
         folder = str(node.folder / "cluster")
         done = subprocess.run(
-            [*TOOL, "cluster-tool", folder, asked, *(["--yes"] if asked == "shutdown" else [])],
+            [*TOOL, "cluster", asked, folder, "--yes"],
             capture_output=True,
             text=True,
             timeout=60,
@@ -140,7 +140,7 @@ def test_a_service_that_goes_while_the_cluster_ends_does_not_hold_it_up(
             assert state.value == ModuleState.ACTIVE
         folder = str(node.folder / "cluster")
         done = subprocess.run(
-            [*TOOL, "cluster-tool", folder, "abort", "--yes"], timeout=60, check=False
+            [*TOOL, "cluster", "abort", folder, "--yes"], timeout=60, check=False
         )
         assert done.returncode == 0
         assert node.process.wait() == 0

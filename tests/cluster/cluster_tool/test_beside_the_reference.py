@@ -15,7 +15,7 @@ from peer.tool_runner import ToolRunner
 from waits import wait_until
 
 from aerolog.cluster.files import ClusterMarkFile
-from aerolog.tools.reference.cluster_tool.classic_cluster_tool import run_classic
+from aerolog.tools.reference.cluster_tool.cluster_tool import run as run_tool
 from aerolog.tools.reference.tool_terminal import Terminal
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Tools:
 
     def ours(self, *arguments: object) -> Said:
         out, err = io.StringIO(), io.StringIO()
-        code = run_classic(list(map(str, arguments)), Terminal(out=out, err=err))
+        code = run_tool(list(map(str, arguments)), Terminal(out=out, err=err))
         return Said(_NOW.sub(r"\1 ", out.getvalue()), err.getvalue(), code)
 
     def agree(self, *arguments: object) -> Said:

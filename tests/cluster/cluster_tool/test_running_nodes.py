@@ -19,7 +19,7 @@ from aerolog.archive.client import AeronArchive
 from aerolog.cluster.files import RecordingLog
 from aerolog.cluster.service import ServiceContainer
 from aerolog.tools.main import main
-from aerolog.tools.reference.cluster_tool.classic_cluster_tool import run_classic
+from aerolog.tools.reference.cluster_tool.cluster_tool import run as run_tool
 from aerolog.tools.reference.tool_terminal import Terminal
 from aerolog.transport.client import Aeron
 
@@ -65,7 +65,7 @@ Speak = "Callable[..., Said]"
 
 def ours(*arguments: object) -> Said:
     out, err = io.StringIO(), io.StringIO()
-    code = run_classic(list(map(str, arguments)), Terminal(out=out, err=err))
+    code = run_tool(list(map(str, arguments)), Terminal(out=out, err=err))
     return Said(_NOW.sub("", out.getvalue()), err.getvalue(), code)
 
 
@@ -185,7 +185,7 @@ def test_a_toggle_that_is_set_already(
             said = ours(folder, command)
             assert said == theirs(folder, command)
             assert "toggle value" in said.out + said.err
-            assert main(["cluster-tool", str(folder), command, "--yes"]) == 1
+            assert main(["cluster", command, str(folder), "--yes"]) == 1
         aeron.conductor.counters.set_value(toggle.counter_id, 1)
         assert ours(folder, command).code == 0
 
@@ -261,15 +261,15 @@ def test_folders_without_files(tmp_path: Path, theirs: Callable[..., Said]) -> N
 
 
 def run_json(folder: Path, *command: str) -> str:
-    """The output of the tool's own form."""
+    """The output of a command of ours."""
     with redirect_stdout(io.StringIO()) as out:
-        main(["cluster-tool", str(folder), *command, "--json"])
+        main(["cluster", command[0], str(folder), *command[1:], "--json"])
     return out.getvalue()
 
 
 def test_own_forms(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def run(*arguments: str, code: int = 0) -> str:
-        assert main(["cluster-tool", str(folder), *arguments]) == code
+        assert main(["cluster", arguments[0], str(folder), *arguments[1:]]) == code
         out, err = capsys.readouterr()
         return out if code == 0 else err
 
@@ -309,11 +309,11 @@ def test_own_forms_of_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     folder = tmp_path / "cluster"
     with ECHO_NODES["ours"](tmp_path) as node:
         wait_for(lambda: ours(folder, "is-leader").code == 0, "leader")
-        assert main(["cluster-tool", str(folder), "shutdown", "--yes"]) == 0
+        assert main(["cluster", "shutdown", str(folder), "--yes"]) == 0
         assert capsys.readouterr().out.startswith("shutdown: done in ")
         assert node.process.wait() == 0
     for command in ("is-leader", "list-members", "snapshot", "resume"):
-        assert main(["cluster-tool", str(folder), command]) == 1
+        assert main(["cluster", command, str(folder)]) == 1
         assert "no node runs there" in capsys.readouterr().err
 
 
@@ -327,7 +327,7 @@ def test_a_node_that_was_killed(
         capsys.readouterr()
         node.process.kill()
         monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "1000")
-        assert main(["cluster-tool", str(folder), "snapshot"]) == 1
+        assert main(["cluster", "snapshot", str(folder)]) == 1
         out, err = capsys.readouterr()
         assert out == ""
         (told,) = err.splitlines()
@@ -354,7 +354,7 @@ def test_snapshots_that_take_long_or_fail(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, service = tmp_path / "cluster", SnapshotService()
-    limit = "aerolog.tools.reference.cluster_tool.running_node.DONE_TIMEOUT_S"
+    limit = "aerolog.tools.cluster.running_node.DONE_TIMEOUT_S"
     monkeypatch.setattr(limit, 0.2)
     with (
         our_node(tmp_path) as node,
@@ -371,13 +371,13 @@ def test_snapshots_that_take_long_or_fail(
         service.fails = True
         before = RecordingLog(folder).latest_snapshot()
         capsys.readouterr()
-        assert main(["cluster-tool", str(folder), "snapshot"]) == 1
+        assert main(["cluster", "snapshot", str(folder)]) == 1
         out, err = capsys.readouterr()
         assert out == ""
         assert "there is no new snapshot: a service could not take its own" in err
         assert RecordingLog(folder).latest_snapshot() == before
         service.gate.clear()
         monkeypatch.setattr(limit, 0.2)
-        assert main(["cluster-tool", str(folder), "snapshot"]) == 1
+        assert main(["cluster", "snapshot", str(folder)]) == 1
         assert "has not done it within 0.2 s, and may still" in capsys.readouterr().err
         service.gate.set()

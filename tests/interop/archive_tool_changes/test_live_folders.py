@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import damaged_segments as ds
@@ -13,8 +13,6 @@ from waits import wait_until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.tools.main import main
-from aerolog.tools.reference.archive_tool.table_tool import run
-from aerolog.tools.reference.tool_terminal import Terminal
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:
@@ -31,8 +29,11 @@ def test_what_ours_puts_right_the_references_archive_starts_on(
     start_server: Any, folder: Path
 ) -> None:
     ds.zeros_from("14-0.rec", 8192)(folder)  # with this the reference refuses to start
-    for command in ("verify -a -cut", "compact", "delete-orphaned-segments"):
-        assert main(["archive-tool", str(folder), *command.split(), "--yes"]) == 0
+    in_folder = ["--archive-dir", str(folder), "--yes"]
+    assert main(["verify", "--repair", *in_folder]) == 0
+    assert main(["recordings", "mark-valid", "10", *in_folder]) == 0
+    for command in ("compact", "delete-orphaned"):
+        assert main(["recordings", command, *in_folder]) == 0
     server = start_server("reference", "archiving-driver", archive_dir=folder)
     with Aeron(server.aeron_dir) as aeron, AeronArchive(aeron) as archive:
         stops = {one.recording_id: one.stop_position for one in archive.recordings()}
@@ -61,12 +62,10 @@ def test_verify_on_a_running_archive(
             )
             catalog = server.archive_dir / "archive.catalog"
             before = catalog.read_bytes()
-            out, err = io.StringIO(), io.StringIO()
-            terminal = Terminal(yes=True, out=out, err=err)
-            assert run([str(server.archive_dir), "verify", "-a"], terminal) == 0
-            assert "nothing is changed" in err.getvalue()
+            repair = ["verify", "--repair", "--yes", "--archive-dir", str(server.archive_dir)]
+            assert main(repair) == 0
             assert catalog.read_bytes() == before
-            # The classic form writes what the reference writes: a stop position.
+            # The reference's tool, and so ours, writes a stop position.
             ours = run_ours(server.archive_dir, "verify", "-a")
             assert (ours.code, ours.out) == (0, f"(recordingId={entry.recording_id}) OK\n")
             (listed,) = archive.recordings(stream_id=stream_id)
@@ -80,13 +79,14 @@ def test_verify_on_a_running_archive(
         wait_until(lambda: next(iter(archive.recordings())).stop_position == after, "its stop")
 
 
-def test_json_of_a_verification_has_what_the_classic_form_says(
+def test_json_of_a_verification_has_what_the_lines_say(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ds.length("3-0.rec", 8, 4711)(folder)
-    main(["archive-tool", str(folder), "verify", "-a", "--json", "--dry-run"])
+    copy = shutil.copytree(folder, folder.with_name("copy"))
+    assert main(["archive-tool", str(copy), "verify", "-a", "--json"]) == 255
     told = json.loads(capsys.readouterr().out)
     said = run_ours(folder, "verify", "-a")
-    problems = {row["recording_id"]: row["problem"] for row in told["recordings"]}
+    problems = {row["recording_id"]: row["problem"] for row in told}
     assert f"ERR: {problems[3]}\n" in said.out
     assert [i for i, problem in problems.items() if problem] == [3]

@@ -91,11 +91,11 @@ def test_without_a_yes_nothing_is_done(answer: str, runner: ToolRunner, folder: 
     assert "migration-65536-to-131072.dat" not in done.files
 
 
-def test_where_the_reference_is_in_its_own_way_the_tables_form_is_not(
+def test_where_the_reference_is_in_its_own_way_recordings_upgrade_is_not(
     runner: ToolRunner, folder: Path
 ) -> None:
     make_old(folder, V1)
-    assert main(["archive-tool", str(folder), "migrate", "--yes"]) == 0
+    assert main(["recordings", "upgrade", "--archive-dir", str(folder), "--yes"]) == 0
     # Every frame is where its recording has it, says the reference.
     said = runner.archive_tool(folder, "verify", "-a")
     assert said.out.splitlines() == [f"(recordingId={number}) OK" for number in range(4)]

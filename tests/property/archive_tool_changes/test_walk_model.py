@@ -7,6 +7,7 @@ import struct
 import tempfile
 from pathlib import Path
 
+from folder_changes_run import change
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,9 +15,9 @@ from aerolog.archive.format import segment_walk as sw
 from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.format.segment_window import SegmentWindow
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.reference.archive_tool.classic_tool import run_classic
-from aerolog.tools.reference.archive_tool.table_tool import run
+from aerolog.tools.reference.archive_tool.archive_tool import run as run_tool
 from aerolog.tools.reference.tool_terminal import Terminal
+from aerolog.tools.terminal.command_terminal import ChangeTerminal
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
@@ -102,9 +103,10 @@ def test_the_walk_comes_as_far_as_the_model(
     st.sampled_from(
         ["verify", "verify -a -checksum CRC-32", "compact", "delete-orphaned-segments"]
     ),
+    st.sampled_from(["checksum CRC-32 --all", "compact", "delete-orphaned"]),
 )
 def test_any_folder_is_told_about_and_a_dry_run_leaves_it(
-    damages: list[tuple[str, int, bytes]], command: str
+    damages: list[tuple[str, int, bytes]], command: str, own: str
 ) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -122,11 +124,11 @@ def test_any_folder_is_told_about_and_a_dry_run_leaves_it(
         arguments = [name, *command.split()]
         refusal = ""
         try:
-            code = run(arguments, Terminal(as_json=False, dry_run=True, out=said, err=said))
+            code = change(folder, own, ChangeTerminal(dry_run=True, out=said, err=said))
         except AerologError as error:
             code, refusal = 1, str(error)
         assert code in {0, 1}
         assert "\n" not in refusal
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
         source = io.StringIO("n\n" * 10)
-        assert run_classic(arguments, Terminal(source=source, out=said, err=said)) in {0, 1, 255}
+        assert run_tool(arguments, Terminal(source=source, out=said, err=said)) in {0, 1, 255}

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerolog.tools.archive_files.catalog_editor import EditableCatalog
+from aerolog.tools.archive_files.compaction import plan_compaction
 from aerolog.tools.archive_files.raw_catalog import RawCatalog
 from aerolog.tools.archive_files.raw_frames import FrameReader, block_fields
 from aerolog.tools.explain import explainer, file_kinds
-from aerolog.tools.reference.archive_tool.compact_action import plan_compaction
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from aerolog.archive.protocol import SCHEMA_ID, SCHEMA_VERSION
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.archive_files import message_text
 from aerolog.tools.archive_files.entry_texts import DescriptorWriter, walk_entries
-from aerolog.tools.archive_files.java_error import JavaError, parse_long
+from aerolog.tools.command_line.java_error import JavaError, parse_long
 from aerolog.tools.reference.tool_terminal import Terminal
 from aerolog.tools.terminal.hexdump import hex_box
 

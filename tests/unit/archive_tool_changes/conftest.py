@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from folder_changes_run import change
 
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.protocol.enums import RecordingState
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.reference.archive_tool.classic_tool import run_classic
-from aerolog.tools.reference.archive_tool.table_tool import run
+from aerolog.tools.reference.archive_tool.archive_tool import run as run_tool
 from aerolog.tools.reference.tool_terminal import Terminal
+from aerolog.tools.terminal.command_terminal import ChangeTerminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,11 +57,12 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tool(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    """``tool("verify", "-a", answers="y\\n", dry_run=True)``."""
+    """``tool("checksum", "CRC-32", "--all", answers="y\\n", dry_run=True)``."""
 
     def call(*arguments: object, answers: str | None = None, **switches: Any) -> Ran:
         source = io.StringIO("") if answers is None else Keyboard(answers)
-        code = run([str(folder), *map(str, arguments)], Terminal(source=source, **switches))
+        command = " ".join(map(str, arguments))
+        code = change(folder, command, ChangeTerminal(source=source, **switches))
         printed = capsys.readouterr()
         return Ran(code, printed.out, printed.err)
 
@@ -69,12 +71,12 @@ def tool(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]
 
 @pytest.fixture
 def classic(folder: Path) -> Callable[..., Ran]:
-    """The classic form; ``answers`` is its standard input."""
+    """The reference's tool as ours; ``answers`` is its standard input."""
 
     def call(*arguments: object, answers: str = "") -> Ran:
         out, err = io.StringIO(), io.StringIO()
         terminal = Terminal(source=io.StringIO(answers), out=out, err=err)
-        code = run_classic([str(folder), *map(str, arguments)], terminal)
+        code = run_tool([str(folder), *map(str, arguments)], terminal)
         return Ran(code, out.getvalue(), err.getvalue())
 
     return call

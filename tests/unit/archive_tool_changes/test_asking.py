@@ -1,4 +1,4 @@
-"""Without ``--classic``: what would change is shown, nothing is done without a yes."""
+"""What would change in a folder is shown, and nothing is done without a yes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import typer
@@ -20,11 +20,10 @@ from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.protocol.enums import RecordingState
-from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.archive_files.checked_files import open_catalog
 from aerolog.tools.main import main
-from aerolog.tools.reference.archive_tool import compact_action, orphans_action
-from aerolog.tools.reference.archive_tool.actions import COMMANDS
+from aerolog.tools.recordings import folder_changes
+from aerolog.tools.reference.archive_tool.commands import COMMANDS
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
@@ -33,11 +32,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHANGING = [
-    ("verify",),
-    ("verify", "-a"),
-    ("checksum", "CRC-32C", "-a"),
+    ("checksum", "CRC-32C", "--all"),
     ("compact",),
-    ("delete-orphaned-segments",),
+    ("delete-orphaned",),
     ("mark-invalid", "0"),
     ("mark-valid", "3"),
 ]
@@ -98,86 +95,13 @@ def test_a_yes_does_what_the_switch_does(
 ) -> None:
     before = file_states(with_orphan)
     done = tool(*command, answers="yes\n")
-    # To verify, the orphan is a segment behind others that are missing.
-    assert done.code == (1 if command[0] == "verify" else 0)
+    assert done.code == 0
     assert "Go on? [y/N]: " in done.err
     assert file_states(with_orphan) != before
     assert states(with_orphan) != {} or command[0] == "compact"
 
 
-def test_verify_tells_json_what_it_has_changed(folder: Path, tool: Callable) -> None:
-    done = tool("verify", yes=True, as_json=True)
-    told = json.loads(done.out)
-    assert (done.code, told["dry_run"]) == (0, False)
-    assert (told["ok"], told["faulty"], told["skipped"]) == (4, 0, 1)
-    by_id = {row["recording_id"]: row for row in told["recordings"]}
-    with CatalogReader.open(folder) as catalog:
-        stop = catalog.descriptor(2).stop_position
-    assert by_id[2]["changes"] == [{"field": "stop_position", "before": None, "after": stop}]
-    assert by_id[3]["changes"] == [{"field": "state", "before": "INVALID", "after": "VALID"}]
-    assert by_id[4]["verdict"] == "skipped"
-    assert json.loads(tool("verify", yes=True, as_json=True).out)["ok"] == 4
-
-
-def test_verify_makes_what_is_faulty_invalid_and_fails(folder: Path, tool: Callable) -> None:
-    segment = folder / "1-0.rec"
-    data = bytearray(segment.read_bytes())
-    data[8:12] = (4711).to_bytes(4, "little")
-    segment.write_bytes(data)
-    done = tool("verify", "1", yes=True)
-    assert done.code == 1
-    assert "termOffset=4711" in done.out
-    assert states(folder)[1] == 0
-
-
-def test_a_length_that_ends_the_reference_is_a_fault_of_one_recording(
-    folder: Path, tool: Callable
-) -> None:
-    segment = folder / "0-0.rec"
-    data = bytearray(segment.read_bytes())
-    data[1056:1060] = (-32).to_bytes(4, "little", signed=True)
-    segment.write_bytes(data)
-    told = json.loads(tool("verify", "-a", dry_run=True, as_json=True).out)
-    verdicts = {row["recording_id"]: row["verdict"] for row in told["recordings"]}
-    assert verdicts == {0: "faulty", 1: "ok", 2: "ok", 3: "ok", 4: "skipped"}
-
-
-def test_a_last_frame_in_doubt_is_kept_unless_cut(folder: Path, tool: Callable) -> None:
-    with CatalogReader.open(folder) as catalog:
-        before = catalog.descriptor(0).stop_position
-    last = max(folder.glob("0-*.rec"), key=lambda path: int(path.stem.partition("-")[2]))
-    data = last.read_bytes()
-    end = before - int(last.stem.partition("-")[2])
-    page = (end - 1) // 4096 * 4096
-    last.write_bytes(data[:page] + bytes(len(data) - page))
-    kept = json.loads(tool("verify", "0", dry_run=True, as_json=True).out)["recordings"][0]
-    assert kept["unverified_frame"]["is_cut"] is False
-    assert kept["changes"] == []
-    done = tool("verify", "0", "-cut", yes=True)
-    assert "it is cut off" in done.out
-    with CatalogReader.open(folder) as catalog:
-        assert catalog.descriptor(0).stop_position == kept["unverified_frame"]["position"]
-    assert last.stat().st_size == 65536
-    assert not any(last.read_bytes()[kept["unverified_frame"]["offset"] :])
-
-
-def test_missing_segments_are_a_fault_that_leaves_the_entry(folder: Path, tool: Callable) -> None:
-    builder = RecordingBuilder(stream_id=10)
-    while builder.position < 9 * 65536:
-        builder.add(bytes(1000))
-    number = builder.write(folder)
-    for base in (0, 65536, 131072, 262144):
-        (folder / f"{number}-{base}.rec").unlink()
-    before = states(folder)
-    done = tool("verify", "-a", str(number), yes=True, as_json=True)
-    (row,) = json.loads(done.out)["recordings"]
-    shown = ", ".join(f"{number}-{base}.rec" for base in (0, 65536, 131072))
-    assert row["problem"] == f"missing: {shown} and 1 more"
-    assert (done.code, row["verdict"], row["changes"]) == (1, "faulty", [])
-    assert states(folder) == before
-
-
-@pytest.mark.parametrize("command", ["compact", "checksum CRC-32", "migrate"])
+@pytest.mark.parametrize("command", ["compact", "checksum CRC-32", "upgrade"])
 def test_what_harms_a_running_archive_is_refused(
     command: str, folder: Path, tool: Callable
 ) -> None:
@@ -190,20 +114,50 @@ def test_what_harms_a_running_archive_is_refused(
     assert running.is_owned
 
 
-def test_verify_changes_nothing_under_a_running_archive(folder: Path, tool: Callable) -> None:
-    running = new_mark(folder)
-    before = file_states(folder)
-    done = tool("verify", yes=True)
-    assert done.code == 0
-    assert "nothing is changed" in done.err
-    assert file_states(folder) == before
-    assert running.is_owned
-
-
 def test_an_archive_that_ended_does_not_stand_in_the_way(folder: Path, tool: Callable) -> None:
     new_mark(folder).terminated()
     assert tool("compact", yes=True).code == 0
     assert set(states(folder)) == {0, 1, 2}
+
+
+def test_the_catalog_file_becomes_longer_and_never_shorter(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = folder / "archive.catalog"
+    before = path.stat().st_size
+
+    def told(*arguments: str) -> str:
+        assert main(["recordings", "capacity", *arguments, "--archive-dir", str(folder)]) == 0
+        return capsys.readouterr().out
+
+    assert told() == f"{before}\n"
+    assert told("2m", "--dry-run") == f"{before} -> {2 << 20}\n"
+    assert path.stat().st_size == before
+    assert told("2m") == f"{before} -> {2 << 20}\n"
+    assert path.stat().st_size == 2 << 20
+    assert json.loads(told("4k", "--json"))["capacity"] == 2 << 20
+    assert states(folder).keys() == set(range(5))
+    assert main(["recordings", "capacity", "1", "--archive-dir", str(folder)]) == 2
+
+
+@pytest.mark.parametrize(
+    "command", ["checksum foo", "checksum CRC-32 x", "mark-valid x", "delete-orphaned 1 2"]
+)
+def test_arguments_that_make_no_sense_are_usage_errors(command: str, folder: Path) -> None:
+    before = file_states(folder)
+    assert main(["recordings", *command.split(), "--yes", "--archive-dir", str(folder)]) == 2
+    assert file_states(folder) == before
+
+
+@pytest.mark.parametrize("command", [*CHANGING, ("upgrade",)])
+def test_what_is_no_folder_of_an_archive_is_told(
+    command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path, told in (("missing", "there is no such folder"), (".", "has no archive.catalog")):
+        at = str(tmp_path / path)
+        assert main(["recordings", *command, "--yes", "--archive-dir", at]) == 1
+        assert told in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_compact_keeps_every_valid_recording_as_it_is(folder: Path, tool: Callable) -> None:
@@ -218,36 +172,22 @@ def test_compact_keeps_every_valid_recording_as_it_is(folder: Path, tool: Callab
     assert {p.name: p.read_bytes() for p in folder.glob("*.rec")} == kept
 
 
-def test_checksums_that_are_stored_are_found_right(folder: Path, tool: Callable) -> None:
-    assert tool("checksum", "CRC-32C", "-a", yes=True).code == 0
-    assert tool("verify", "-a", "-checksum", "CRC-32C", dry_run=True).code == 0
+def test_checksums_that_are_stored_are_found_right(
+    folder: Path, tool: Callable, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tool("checksum", "CRC-32C", "--all", yes=True).code == 0
+    verify = ["verify", "--archive-dir", str(folder), "--checksum", "CRC-32C"]
+    assert main(verify) == 0
     data = bytearray((folder / "0-0.rec").read_bytes())
     data[100] ^= 1
     (folder / "0-0.rec").write_bytes(data)
-    done = tool("verify", "-checksum", "CRC-32C", "-a", "0", dry_run=True)
-    assert (done.code, "checksum failed" in done.out) == (1, True)
+    capsys.readouterr()
+    assert main([*verify, "0"]) == 1
+    assert "checksum" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        "verify 1 2",
-        "verify x",
-        "verify -checksum",
-        "verify -checksum foo",
-        "checksum foo",
-        "checksum CRC-32 1 2",
-        "mark-valid x",
-        "delete-orphaned-segments 1 2",
-    ],
-)
-def test_arguments_that_make_no_sense_are_usage_errors(command: str, tool: Callable) -> None:
-    with pytest.raises(typer.BadParameter):
-        tool(*command.split(), yes=True)
-
-
-@pytest.mark.parametrize(
-    "command", ["verify 9", "mark-valid 9", "mark-valid 4", "checksum CRC-32 9"]
+    "command", ["mark-invalid 9", "mark-valid 9", "mark-valid 4", "checksum CRC-32 9"]
 )
 def test_what_cannot_be_done_says_why_in_words(command: str, folder: Path, tool: Callable) -> None:
     before = file_states(folder)
@@ -273,29 +213,8 @@ def unreadable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int],
     return fail_with
 
 
-@pytest.mark.parametrize(
-    "number",
-    [errno.EACCES, errno.EPERM, errno.EBUSY, errno.EIO, errno.ESTALE, errno.ENOLINK, errno.EUCLEAN],
-)
-@pytest.mark.parametrize("arguments", [(), ("-a",), ("1",)])
-def test_what_cannot_be_read_is_a_finding_of_its_own_and_no_entry_becomes_invalid(
-    number: int, arguments: tuple[str, ...], folder: Path, tool: Callable, unreadable: Callable
-) -> None:
-    before = states(folder)[1]
-    unreadable(number)
-
-    done = tool("verify", *arguments, yes=True, as_json=True)
-
-    told = json.loads(done.out)
-    (row,) = [row for row in told["recordings"] if row["recording_id"] == 1]
-    assert (done.code, row["verdict"], row["changes"]) == (1, "unreadable", [])
-    assert (told["faulty"], told["unreadable"]) == (0, 1)
-    assert states(folder)[1] == before
-    assert "1 that cannot be read" in tool("verify", *arguments, yes=True).out
-
-
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
-def test_the_classic_form_leaves_the_entry_of_what_cannot_be_read(
+def test_the_references_tool_leaves_the_entry_of_what_cannot_be_read(
     number: int, folder: Path, classic: Callable, unreadable: Callable
 ) -> None:
     before = states(folder)[1]
@@ -305,20 +224,6 @@ def test_the_classic_form_leaves_the_entry_of_what_cannot_be_read(
 
     assert done.code == 255
     assert "ERR: " in done.out
-    assert states(folder)[1] == before
-
-
-@pytest.mark.parametrize("arguments", [(), ("-a",), ("1",)])
-def test_a_link_that_leads_nowhere_makes_no_entry_invalid(
-    arguments: tuple[str, ...], folder: Path, tool: Callable
-) -> None:
-    before = states(folder)[1]
-    (folder / "1-0.rec").unlink()
-    (folder / "1-0.rec").symlink_to("/mnt/of-nobody/1-0.rec")
-
-    told = json.loads(tool("verify", *arguments, yes=True, as_json=True).out)
-
-    assert (told["faulty"], told["unreadable"]) == (0, 1)
     assert states(folder)[1] == before
 
 
@@ -338,52 +243,29 @@ def test_where_the_mark_file_cannot_be_read_nothing_is_changed(folder: Path) -> 
     (folder / "archive-mark.dat").write_bytes(bytes(8192))
     forbid(folder / "archive-mark.dat")
     before = file_states(folder)
-    for command in (("verify", "--yes"), ("mark-invalid", "1", "--yes")):
-        done = run_unprivileged("archive-tool", folder, *command)
+    for command in (("compact",), ("mark-invalid", "1")):
+        done = run_unprivileged("recordings", *command, "--yes", "--archive-dir", folder)
         assert (done.returncode, done.stdout) == (1, "")
         assert "archive-mark.dat cannot be read: Permission denied" in done.stderr
     assert file_states(folder) == before
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_verify_without_a_terminal_runs_where_nothing_is_to_change(
-    as_json: bool, folder: Path, tool: Callable
-) -> None:
-    tool("verify", yes=True)
-    before = file_states(folder)
-
-    done = tool("verify", "-a", as_json=as_json)
-
-    assert done.code == 0
-    assert done.out
-    assert file_states(folder) == before
-
-
-def test_verify_without_a_terminal_shows_what_it_would_change(
-    folder: Path, tool: Callable, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(typer.BadParameter, match="--yes"):
-        tool("verify")
-
-    assert "stop_position none ->" in capsys.readouterr().out
-
-
 def test_the_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["archive-tool", "--help"]) == 0
 
-    text = capsys.readouterr().out.replace("-\n", "-").partition("Arguments:")[0]
+    text = capsys.readouterr().out.replace("-\n", "-").partition("Tables, dry runs")[0]
     looking, changing = text.replace("\n", " ").split("Commands that ")[1:]
     for part, changes in ((looking, False), (changing, True)):
         words = set(re.findall(r"[a-z-]+", part.partition(":")[2]))
         assert words == {name for name, one in COMMANDS.items() if one.changes == changes}
 
 
-def while_asked(monkeypatch: pytest.MonkeyPatch, action: Any, happens: Callable[[], None]) -> None:
+def while_asked(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
     def agreed(*_: object) -> bool:
         happens()
         return True
 
-    monkeypatch.setattr(action, "is_agreed", agreed)
+    monkeypatch.setattr(folder_changes, "is_agreed", agreed)
 
 
 def test_a_segment_that_was_attached_while_it_was_asked_stays(
@@ -393,9 +275,9 @@ def test_a_segment_that_was_attached_while_it_was_asked_stays(
         with CatalogFile.open(with_orphan, capacity=4096) as catalog:
             catalog.extend_recording(0, 0, 0, catalog.descriptor(0).session_id)
 
-    while_asked(monkeypatch, orphans_action, extend)
+    while_asked(monkeypatch, extend)
     before = {path.name for path in with_orphan.glob("*.rec")}
-    done = tool("delete-orphaned-segments", "0", yes=True)
+    done = tool("delete-orphaned", "0", yes=True)
     assert (done.code, "1 belong to their recordings by now" in done.out) == (0, True)
     assert {path.name for path in with_orphan.glob("*.rec")} == before
 
@@ -407,7 +289,7 @@ def test_a_catalog_that_changes_while_it_is_asked_is_not_compacted(
         with CatalogFile.open(folder, capacity=4096) as catalog:
             catalog.change_state(0, RecordingState.INVALID)
 
-    while_asked(monkeypatch, compact_action, change)
+    while_asked(monkeypatch, change)
     with pytest.raises(AerologError, match="has changed since the plan"):
         tool("compact", yes=True)
     assert states(folder)[0] == RecordingState.INVALID
@@ -423,7 +305,7 @@ def test_an_archive_that_is_started_while_it_is_asked_keeps_its_catalog(
         marks[0].ready()
 
     before = (folder / "archive.catalog").read_bytes()
-    while_asked(monkeypatch, compact_action, start)
+    while_asked(monkeypatch, start)
     with pytest.raises(AerologError, match="an archive runs in"):
         tool("compact", yes=True)
     assert (folder / "archive.catalog").read_bytes() == before

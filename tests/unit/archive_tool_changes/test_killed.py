@@ -15,14 +15,13 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
-from damaged_segments import zeros_from
+from folder_changes_run import change
 from old_archives import mark_version, new_mark, with_legacy_catalog
 
 from aerolog.archive.format.catalog_map import CatalogReader
-from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.reference.archive_tool.classic_tool import run_classic
-from aerolog.tools.reference.archive_tool.table_tool import run
+from aerolog.tools.reference.archive_tool.archive_tool import run as run_tool
 from aerolog.tools.reference.tool_terminal import Terminal
+from aerolog.tools.terminal.command_terminal import ChangeTerminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,8 +55,14 @@ def _run_child(folder: Path, arguments: list[str], operation: int, *, classic: b
         sys.addaudithook(watch)
         out = io.StringIO()
         source = io.StringIO("y\n" * 100)
-        terminal = Terminal(yes=not classic, as_json=False, source=source, out=out, err=out)
-        code = (run_classic if classic else run)([str(folder), *arguments], terminal)
+        if classic:
+            given = (
+                " ".join(arguments).replace("--all", "-a").replace("orphaned", "orphaned-segments")
+            )
+            terminal = Terminal(source=source, out=out, err=out)
+            code = run_tool([str(folder), *given.split()], terminal)
+        else:
+            code = change(folder, " ".join(arguments), ChangeTerminal(yes=True, out=out, err=out))
     finally:
         os._exit(code)
 
@@ -72,12 +77,12 @@ def valid(folder: Path) -> dict[int, object]:
 
 
 def finish(folder: Path, arguments: list[str]) -> dict[str, bytes]:
-    assert run([str(folder), *arguments], Terminal(yes=True, out=io.StringIO())) == 0
+    assert change(folder, " ".join(arguments), ChangeTerminal(yes=True, out=io.StringIO())) == 0
     return contents(folder)
 
 
 @pytest.mark.parametrize("classic", [False, True])
-@pytest.mark.parametrize("command", ["compact", "delete-orphaned-segments", "checksum CRC-32C -a"])
+@pytest.mark.parametrize("command", ["compact", "delete-orphaned", "checksum CRC-32C --all"])
 def test_a_killed_command_loses_nothing_and_can_be_done_again(
     command: str, classic: bool, folder: Path, tmp_path: Path
 ) -> None:
@@ -106,45 +111,19 @@ def test_a_killed_command_loses_nothing_and_can_be_done_again(
     assert operation > 1
 
 
-def test_a_killed_cut_leaves_the_frame_or_takes_it(folder: Path, tmp_path: Path) -> None:
-    builder = RecordingBuilder(stream_id=99)
-    while builder.position < 20_000:
-        builder.add(b"\x05" * 3000)
-    number = builder.write(folder)
-    end = builder.position
-    zeros_from(f"{number}-0.rec", (end - 1) // 4096 * 4096)(folder)
-    arguments = ["verify", str(number), "-cut"]
-    whole = tmp_path / "whole"
-    shutil.copytree(folder, whole)
-    finish(whole, arguments)
-    wanted = valid(whole)[number]
-    ended, operation = False, 0
-    while not ended:
-        operation += 1
-        at = tmp_path / str(operation)
-        shutil.copytree(folder, at)
-        ended = run_killed(at, arguments, operation, classic=False)
-        finish(at, arguments)
-        found = valid(at)[number]
-        assert found.stop_position == wanted.stop_position
-        assert contents(at)[f"{number}-0.rec"] == contents(whole)[f"{number}-0.rec"]
-        shutil.rmtree(at)
-    assert operation > 1
-
-
 def test_a_killed_migration_of_the_catalog_goes_on(folder: Path, tmp_path: Path) -> None:
     new_mark(folder).terminated()
     mark_version(folder, 2 << 16)
     with_legacy_catalog(folder, 2 << 16)
     whole = tmp_path / "whole"
     shutil.copytree(folder, whole)
-    wanted = finish(whole, ["migrate"])
+    wanted = finish(whole, ["upgrade"])
     ended, operation = False, 0
     while not ended:
         operation += 1
         at = tmp_path / str(operation)
         shutil.copytree(folder, at)
-        ended = run_killed(at, ["migrate"], operation, classic=False)
-        assert finish(at, ["migrate"]) == wanted
+        ended = run_killed(at, ["upgrade"], operation, classic=False)
+        assert finish(at, ["upgrade"]) == wanted
         shutil.rmtree(at)
     assert operation > 1

@@ -141,7 +141,7 @@ def test_the_end_of_a_recording_that_cannot_be_read_is_no_damaged_catalog(tmp_pa
     (row,) = json.loads(done.stdout)["recordings"]
     (finding,) = row["findings"]
     assert finding["kind"] == "unreadable"
-    assert "archive-tool" not in finding["remedy"]
+    assert "explain" not in finding["remedy"]
 
 
 def test_a_link_that_leads_nowhere_is_a_mount_that_is_missing(folder: Path, capfd) -> None:

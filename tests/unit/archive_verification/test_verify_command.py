@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from damaged_archives import entry_offsets
 from job_marks import commit
+from mark_headers import archive_header
 
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.mark_file import ArchiveMarkFile
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.verification import Health
 from aerolog.catalog.index import RecordingCatalog, sync_folder
@@ -115,6 +118,58 @@ def test_a_repair_is_done_when_it_is_told_to(folder, capfd, monkeypatch) -> None
     assert "there is nothing to repair" in capfd.readouterr().err
 
 
+def unfinished(folder: Path, size: int = 3000) -> int:
+    builder = RecordingBuilder()
+    while builder.position < 20_000:
+        builder.add(b"\x05" * size)
+    builder.write(folder, stopped=False)
+    return builder.position
+
+
+def stop_of(folder: Path, recording_id: int) -> int:
+    with CatalogReader.open(folder) as catalog:
+        return catalog.descriptor(recording_id).stop_position
+
+
+def test_a_repair_gives_a_recording_its_end_where_no_archive_runs(folder, capfd) -> None:
+    end = unfinished(folder)
+    before = content(folder)
+    assert run(folder, 3, "--repair-plan") == 0
+    text = f"end recording 3 at position {end}, behind its last whole frame"
+    assert f"  repair: {text}\n" in capfd.readouterr().out
+    assert run(folder) == 0
+    assert content(folder) == before
+    assert run(folder, 3, "--repair", "--yes") == 0
+    assert capfd.readouterr().out.endswith(": all sound\n")
+    assert stop_of(folder, 3) == end
+    assert not list(folder.glob("*.damaged"))
+    assert run(folder, "--repair", "--yes") == 0
+    assert "there is nothing to repair" in capfd.readouterr().err
+
+
+def test_a_repair_ends_a_recording_before_a_frame_that_is_not_whole(folder, capfd) -> None:
+    end = unfinished(folder)
+    data = bytearray((folder / "3-0.rec").read_bytes())
+    page = (end - 1) // 4096 * 4096
+    data[page:] = bytes(len(data) - page)
+    (folder / "3-0.rec").write_bytes(data)
+    assert run(folder, 3, "--repair", "--yes") == 0
+    stop = stop_of(folder, 3)
+    assert page - 2048 < stop < page
+    assert not any((folder / "3-0.rec").read_bytes()[stop:])
+    assert (folder / "3-0.rec.damaged").read_bytes()[stop:].startswith(data[stop:page])
+    assert run(folder) == 0
+
+
+def test_under_an_archive_that_runs_a_recording_stays_active(folder, capfd) -> None:
+    unfinished(folder)
+    mark = ArchiveMarkFile.claim(folder, archive_header())
+    mark.ready()
+    assert run(folder, 3, "--repair-plan") == 0
+    assert "end recording" not in capfd.readouterr().out
+    mark.terminated()
+
+
 def test_an_invalidated_recording_is_verified_no_more(folder, capfd) -> None:
     break_type(folder, "1-65536.rec")
     assert run(folder, 1, "--repair", "--yes", "--by", "other") == 2
@@ -155,7 +210,7 @@ def test_a_damaged_catalog_is_told_and_the_rest_is_verified(folder, capfd, entry
     assert run(folder) == 1
     out = capfd.readouterr().out
     assert "12345" in out
-    assert "archive-tool" in out
+    assert "aerolog explain DIR/archive.catalog tells more" in out
 
 
 @pytest.mark.parametrize(

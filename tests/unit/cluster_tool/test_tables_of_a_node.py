@@ -1,4 +1,4 @@
-"""The cluster tool's own forms: tables and JSON, questions, refusals."""
+"""``aerolog cluster``: tables and JSON, questions, refusals; and the cluster tool's JSON."""
 
 from __future__ import annotations
 
@@ -43,12 +43,22 @@ ORDER_OF_21 = [6, 4, 1, 7, 16, 15, 14, 18, 9, 11, 5, 10, 3, 2, 12, 8, 17, 19, 13
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = main(["cluster-tool", *map(str, arguments)])
+    def run(folder: object, command: str, *arguments: object) -> tuple[int, str, str]:
+        code = main(["cluster", command, str(folder), *map(str, arguments)])
         out, err = capsys.readouterr()
         return code, out, err
 
     return run
+
+
+@pytest.fixture
+def tool(capsys: pytest.CaptureFixture[str]) -> Run:
+    def tool(*arguments: object) -> tuple[int, str, str]:
+        code = main(["cluster-tool", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return tool
 
 
 def claim(folder: Path, service_id: int, aeron_dir: str = "/nowhere") -> ClusterMarkFile:
@@ -91,9 +101,29 @@ def test_describe_tells_of_module_and_services(run: Run, folder: Path) -> None:
     assert rows[0]["version"] == "0.3.0"
 
 
-def test_pid_tells_whether_the_module_lives(run: Run, folder: Path) -> None:
-    assert run(folder, "pid") == (0, "4242\n", "")
-    assert json.loads(run(folder, "pid", "--json")[1]) == {"pid": 4242, "active": False}
+def test_pid_tells_whether_the_module_lives(tool: Run, folder: Path) -> None:
+    assert tool(folder, "pid") == (0, "4242\n", "")
+    assert json.loads(tool(folder, "pid", "--json")[1]) == {"pid": 4242, "active": False}
+
+
+@pytest.mark.parametrize("command", ["describe", "recording-log"])
+def test_the_tools_json_is_that_of_our_command(
+    run: Run, tool: Run, folder: Path, command: str
+) -> None:
+    assert json.loads(tool(folder, command, "--json")[1]) == json.loads(
+        run(folder, command, "--json")[1]
+    )
+
+
+def test_the_tool_says_as_json_whether_it_has_changed_anything(tool: Run, folder: Path) -> None:
+    for command, changed in (
+        ("sort-recording-log", False),
+        ("invalidate-latest-snapshot", True),
+        ("seed-recording-log-from-snapshot", True),
+        ("seed-recording-log-from-snapshot", True),
+    ):
+        code, out, _ = tool(folder, command, "--json")
+        assert (code, json.loads(out)) == (0 if changed else 255, {"changed": changed})
 
 
 def test_errors_are_those_of_all_components(run: Run, folder: Path) -> None:
@@ -133,7 +163,7 @@ def test_the_recovery_plan_reads_the_archives_folder(
     assert plan["log"]["start_position"] == plan["committed_log_position"] == 960
     assert plan["log"]["stop_position"] == plan["appended_log_position"] == log.position
     for arguments, problem in (
-        (("two", archive), "is a number, not 'two'"),
+        (("two", archive), "Invalid value for 'SERVICES'"),
         ((2,), "no node runs there"),
         ((2, tmp_path / "none"), "there is no such folder"),
     ):
@@ -186,7 +216,7 @@ def test_a_running_node_is_left_alone(run: Run, folder: Path, command: str) -> N
     code, _, err = run(folder, command, "--yes")
     assert code == 1
     assert "a node runs there, process 4242" in err
-    assert json.loads(run(folder, "pid", "--json")[1])["active"] is True
+    assert json.loads(run(folder, "describe", "--json")[1])[0]["active"] is True
 
 
 def test_nobody_can_be_asked_without_a_terminal(run: Run, folder: Path) -> None:
@@ -197,29 +227,31 @@ def test_nobody_can_be_asked_without_a_terminal(run: Run, folder: Path) -> None:
     assert (folder / "recording.log").read_bytes() == before
 
 
-@pytest.mark.parametrize("command", ["is-leader", "list-members", "snapshot", "suspend --yes"])
+@pytest.mark.parametrize("command", ["is-leader", "list-members", "snapshot", "suspend"])
 def test_a_node_that_does_not_run_is_not_asked(run: Run, folder: Path, command: str) -> None:
-    code, _, err = run(folder, *command.split())
+    yes = ["--yes"] if command == "suspend" else []
+    code, _, err = run(folder, command, *yes)
     assert code == 1
     assert "no node runs there: the last one, process 4242, ended in good order" in err
     assert f"aerolog doctor --cluster-dir {folder}" in err
 
 
-@pytest.mark.parametrize("form", [(), ("--classic",)], ids=str)
+@pytest.mark.parametrize("form", ["run", "tool"])
 def test_a_timeout_that_is_none_is_told(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
+    request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
+    run = request.getfixturevalue(form)
     monkeypatch.setenv("AERON_CLUSTER_TOOL_TIMEOUT", "5parsecs")
     monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "1")
     mark = claim(folder, -1)
     mark.ready()
-    code, _, err = run(*form, folder, "list-members")
+    code, _, err = run(folder, "list-members")
     assert code == 1
     assert err.count("aeron.cluster.tool.timeout: '5parsecs' is not") == 1
     assert "AERON_CLUSTER_TOOL_TIMEOUT" in err
 
 
-def test_the_snapshot_is_read_in_the_archives_folder(run: Run, tmp_path: Path) -> None:
+def test_the_snapshot_is_read_in_the_archives_folder(run: Run, tool: Run, tmp_path: Path) -> None:
     """Every message of a snapshot, and what is wrong with one that is damaged."""
     folder = tmp_path / "cluster"
     folder.mkdir()
@@ -271,7 +303,7 @@ def test_the_snapshot_is_read_in_the_archives_folder(run: Run, tmp_path: Path) -
         assert recording.write(archive) == 0
         code, out, err = run(folder, "describe-latest-cm-snapshot", archive, "--json")
         assert code == (0 if problem is None else 1)
-        classic = run("--classic", folder, "describe-latest-cm-snapshot", archive)
+        classic = tool("--classic", folder, "describe-latest-cm-snapshot", archive)
         assert classic[0] == code
         if problem is None:
             found = json.loads(out)
@@ -311,11 +343,11 @@ def test_a_folder_that_is_none_of_a_node(run: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_seed_without_a_snapshot_leaves_the_file(run: Run, tmp_path: Path) -> None:
+def test_a_seed_without_a_snapshot_leaves_the_file(tool: Run, tmp_path: Path) -> None:
     """The reference would leave a node without a recording log."""
     with_ours(tmp_path, STEPS["terms"])
     before = (tmp_path / "recording.log").read_bytes()
-    code, out, err = run("--classic", tmp_path, "seed-recording-log-from-snapshot")
+    code, out, err = tool(tmp_path, "seed-recording-log-from-snapshot")
     assert (code, out) == (255, "")
     assert "has no valid snapshot" in err
     assert (tmp_path / "recording.log").read_bytes() == before
@@ -333,9 +365,9 @@ def test_terms_stand_in_the_order_of_the_references_table(tmp_path: Path) -> Non
     assert line.endswith(f"cacheIndex={{{expected}}}}}")
 
 
-@pytest.mark.parametrize("classic", [False, True])
+@pytest.mark.parametrize("form", ["run", "tool"])
 def test_looking_opens_nothing_for_writing(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, classic: bool
+    request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     """So that a folder which is mounted read-only can be looked at."""
     opened: list[bool] = []
@@ -346,23 +378,26 @@ def test_looking_opens_nothing_for_writing(
         return real(files, path, **how)
 
     monkeypatch.setattr(RealFileSystem, "open_data_file", open_data_file)
-    arguments = ["--classic"] if classic else []
-    code, said, _ = run(*arguments, folder, "recording-log")
+    code, said, _ = request.getfixturevalue(form)(folder, "recording-log")
     assert code == 0
     assert "0" in said
     assert opened == [False]
-    run(folder, "invalidate-latest-snapshot", "--yes")
+    request.getfixturevalue("run")(folder, "invalidate-latest-snapshot", "--yes")
     assert opened[1:] == [False, True]
 
 
-@pytest.mark.parametrize("form", [(), ("--classic",)], ids=str)
+@pytest.mark.parametrize("form", ["run", "tool"])
 @pytest.mark.parametrize("command", ["is-leader", "list-members", "snapshot", "recovery-plan 1"])
 def test_a_mark_file_that_names_no_directory(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...], command: str
+    request: pytest.FixtureRequest,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+    command: str,
 ) -> None:
     """A damaged one: what stands in it goes into no call unchecked."""
     monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "1")
     claim(folder, -1, aeron_dir="/no\0where").ready()
-    code, out, err = run(*form, folder, *command.split())
+    code, out, err = request.getfixturevalue(form)(folder, *command.split())
     assert (code, out) == (1, "")
     assert "where" in err

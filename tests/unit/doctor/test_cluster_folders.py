@@ -305,7 +305,7 @@ def test_errors_of_module_and_service(node: Path, files: DriverFiles) -> None:
     found = [one for one in examine(Case(look)) if one.code == "error-logged"]
     assert [one.figures["who"] for one in found] == ["consensus module", "service 0"]
     assert [one.figures["text"] for one in found] == ["seen by -1", "seen by 0"]
-    assert f"cluster-tool {node} errors" in found[0].remedy
+    assert f"cluster errors {node}" in found[0].remedy
 
 
 def test_a_service_of_another_folder_is_found_by_its_link(node: Path, files: DriverFiles) -> None:

@@ -55,7 +55,7 @@ CATALOG = _kind(
     "the catalog has {used!b} of the 2 GiB that it can have",
     "when it is full nothing can be recorded any more",
     "with the archive stopped, remove purged and invalid recordings for good: aerolog"
-    " archive-tool DIR compact",
+    " recordings compact --archive-dir DIR",
 )
 
 
@@ -106,7 +106,7 @@ def rooms_are_free(case: Case) -> Iterator[Finding]:
                 mark.error_log_capacity,
                 cluster.subject,
                 who=mark.who,
-                command=f"aerolog cluster-tool {cluster.cluster_dir} errors",
+                command=f"aerolog cluster errors {cluster.cluster_dir}",
                 setting=f"aeron.cluster{of_service}.error.buffer.length",
             )
 

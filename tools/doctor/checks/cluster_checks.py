@@ -58,7 +58,7 @@ START_FAILED = _kind(
     Severity.CRITICAL,
     "the last start of the {who} (process {pid}) failed",
     "a setting is wrong, a file is damaged, or the driver or the archive was not there",
-    "see why with aerolog cluster-tool {folder} errors, remove the cause, and start it again",
+    "see why with aerolog cluster errors {folder}, remove the cause, and start it again",
 )
 CLOSED = _kind(
     "cluster-closed",
@@ -82,7 +82,7 @@ SERVICE_LOST_KIND = _kind(
     "the node has ended because its service {service_id} had ended, or stood still",
     "a node cannot go on without one of its services, and ends after the driver's"
     " aeron.client.liveness.timeout",
-    "see why the service ended with aerolog cluster-tool {folder} errors and in its own output;"
+    "see why the service ended with aerolog cluster errors {folder} and in its own output;"
     " then start the node and its service again: both recover from the newest snapshot and the log",
 )
 STUCK = _kind(
@@ -142,7 +142,7 @@ SUSPENDED = _kind(
     Severity.WARNING,
     "the cluster is suspended: it reads no messages of clients, and no timers fire",
     "somebody suspended it (the control toggle), for maintenance",
-    "resume it when that is done: aerolog cluster-tool DIR resume",
+    "resume it when that is done: aerolog cluster resume DIR",
 )
 ELECTING = _kind(
     "cluster-without-leader",
@@ -158,7 +158,7 @@ ERRORS = _kind(
     Severity.NOTICE,
     "the {who} has counted {count!n} errors ({new!n} of them while we looked)",
     "it could not do what it was asked for, or a service raised an error",
-    "its mark file has the texts: aerolog cluster-tool DIR errors",
+    "its mark file has the texts: aerolog cluster errors DIR",
 )
 TIMED_OUT = _kind(
     "cluster-clients-timed-out",
@@ -183,7 +183,7 @@ STRANGERS = _kind(
     "{count!n} messages in sessions came from other publications than those of their clients"
     " ({new!n} of them while we looked)",
     "a program sends under the session of another one, by mistake or on purpose; they were dropped",
-    "the error log names the session: aerolog cluster-tool DIR errors; each client needs a session"
+    "the error log names the session: aerolog cluster errors DIR; each client needs a session"
     " of its own",
 )
 _LIFE: Final = LifeKinds(CLOSED, DEAD, STARTING_NOW, STUCK, LATE)

@@ -54,7 +54,7 @@ def logs_are_quiet(case: Case) -> Iterator[Finding]:
         yield from _log(archive.errors, case.now.now_ms, "archive", where)
     cluster = case.now.cluster
     if cluster is not None:
-        command = f"aerolog cluster-tool {cluster.cluster_dir} errors"
+        command = f"aerolog cluster errors {cluster.cluster_dir}"
         for mark in cluster.marks:
             yield from _log(mark.errors, case.now.now_ms, mark.who, cluster.subject, command)
 

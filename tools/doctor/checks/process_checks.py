@@ -90,7 +90,7 @@ ARCHIVE_DAMAGED = _kind(
     Severity.CRITICAL,
     "the archive's catalog is damaged: {fault}",
     "without it no recording can be found or replayed",
-    "stop the archive, keep a copy of the folder, and see aerolog archive-tool DIR verify",
+    "stop the archive, keep a copy of the folder, and see aerolog explain DIR/archive.catalog",
 )
 MARK_UNREADABLE = _kind(
     "archive-mark-unreadable",

@@ -38,8 +38,8 @@ UNFINISHED = _kind(
     Severity.WARNING,
     "it has no stop position and no archive is running: its data ends at position {end!n}",
     "the archive was killed, or lost its driver, while it recorded; nobody writes it now",
-    "start the archive: it finds the stop position by itself; or, without one, aerolog archive-tool"
-    " DIR verify",
+    "start the archive: it finds the stop position by itself; or, without one, aerolog verify"
+    " --repair",
 )
 SEGMENT_MISSING = _kind(
     "segment-missing",
@@ -81,7 +81,7 @@ SEGMENT_DAMAGED = _kind(
     Severity.CRITICAL,
     "the file {file} is damaged at offset {offset!n} (position {position!n}): {text}",
     "what stands there cannot be a frame of this recording; a replay ends there with an error",
-    "stop the archive and run aerolog archive-tool DIR verify; put the file back from a copy or a"
+    "stop the archive and run aerolog verify --repair-plan; put the file back from a copy or a"
     " replica; look at the disk (smartctl -a, dmesg)",
 )
 CHECKSUM_WRONG = _kind(
@@ -90,15 +90,15 @@ CHECKSUM_WRONG = _kind(
     "frames of {file} do not match their checksums: {text}",
     "bytes have changed since they were recorded; a replay with checksums ends there",
     "put the file back from a copy or a replica; look at the disk and the memory (smartctl -a,"
-    " edac-util); aerolog archive-tool DIR checksum only where you know the data to be right",
+    " edac-util); aerolog recordings checksum only where you know the data to be right",
 )
 DESCRIPTOR_CHECKSUM = _kind(
     "descriptor-checksum-wrong",
     Severity.WARNING,
     "its catalog entry does not match the checksum {checksum} stored with it",
     "the entry was changed: by an archive that ran without checksums (harmless), or it is damaged",
-    "compare what aerolog archive-tool DIR describe says with what you know; aerolog archive-tool"
-    " DIR checksum writes it anew",
+    "compare what aerolog recordings list --archive-dir DIR says with what you know; aerolog"
+    " recordings checksum writes it anew",
 )
 CATALOG_DAMAGED = _kind(
     "catalog-damaged",
@@ -113,7 +113,7 @@ INVALID = _kind(
     Severity.NOTICE,
     "{count!n} recordings are marked invalid: {ids}",
     "somebody put them aside with a tool; clients do not see them, their files take {bytes!b}",
-    "aerolog archive-tool DIR mark-valid brings one back, compact removes them for good",
+    "aerolog recordings mark-valid brings one back, compact removes them for good",
 )
 ORPHANS = _kind(
     "segments-orphaned",
@@ -121,7 +121,7 @@ ORPHANS = _kind(
     "{count!n} segment files belong to no recording of the catalog: {files}",
     "an archive died between deleting a recording and its files, or they were copied here; they"
     " only take room",
-    "aerolog archive-tool DIR delete-orphaned-segments, when you know that nobody wants them",
+    "aerolog recordings delete-orphaned, when you know that no program needs them",
 )
 BESIDE = _kind(
     "segments-beside",

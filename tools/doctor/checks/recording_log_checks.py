@@ -80,7 +80,7 @@ AHEAD = _kind(
     "the archive lost the end of the log, or recording.log is newer than the archive's folder: a"
     " copy of one of the two was restored",
     "start the node with the archive and the recording.log that belong together; else make the"
-    " snapshot invalid (aerolog cluster-tool DIR invalidate-latest-snapshot)",
+    " snapshot invalid (aerolog cluster invalidate-latest-snapshot DIR)",
 )
 LOG_BEHIND = _kind(
     "log-behind",
@@ -99,7 +99,7 @@ RECORDING_GONE = _kind(
     "the node does not start without its log and its newest snapshot; the archive may be another"
     " one, or the recording was purged",
     "name the archive of this node; else restore the recording, or make the snapshot invalid"
-    " (aerolog cluster-tool DIR invalidate-latest-snapshot)",
+    " (aerolog cluster invalidate-latest-snapshot DIR)",
 )
 STATE_DAMAGED = _kind(
     "node-state-damaged",

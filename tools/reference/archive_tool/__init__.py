@@ -1,5 +1,4 @@
-"""``aerolog archive-tool``: what an archive's folder holds, and putting it right, offline.
+"""``aerolog archive-tool``: the reference's ArchiveTool.
 
-``actions`` is the table of all commands; ``classic_tool`` runs them with the output, prompts and
-exit codes of the reference's ArchiveTool, ``table_tool`` with tables or JSON.
+``commands`` is the table of all commands, ``archive_tool`` reads the arguments and runs one.
 """

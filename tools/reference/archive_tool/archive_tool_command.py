@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import DryRunOption, JsonOption  # noqa: TC001 (Typer reads them)
-from aerolog.tools.reference.tool_terminal import terminal_of
+from aerolog.tools.command_line.options import JsonOption  # noqa: TC001 (Typer reads it)
+from aerolog.tools.reference.options import ClassicOption, check_arguments
 
 app = typer.Typer(add_completion=False)
 
@@ -19,8 +19,8 @@ app = typer.Typer(add_completion=False)
     examples=[
         "archive-tool /data/archive describe",
         "archive-tool /data/archive describe 3 --json",
-        "archive-tool /data/archive verify -a --dry-run",
-        "archive-tool --classic /data/archive dump 10",
+        "archive-tool /data/archive verify -a",
+        "archive-tool /data/archive dump 10",
     ],
     context_settings={"ignore_unknown_options": True},
 )
@@ -34,28 +34,18 @@ def archive_tool(
         ),
     ] = None,
     *,
-    classic: Annotated[
-        bool,
-        typer.Option(
-            "--classic", help="Lines, prompts and exit codes of the reference's ArchiveTool."
-        ),
-    ] = False,
     as_json: JsonOption = False,
-    dry_run: DryRunOption = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    classic: ClassicOption = False,
 ) -> int:
-    """Look into an archive's folder, verify it and put it right; no archive needs to run.
+    """Do what the reference's ArchiveTool does, with its lines, prompts and exit codes.
 
     Commands that look: count-entries, describe, describe-all, dump, errors, max-entries, pid.
-    Commands that may change the folder, and ask first: capacity, checksum, compact,
-    delete-orphaned-segments, mark-invalid, mark-valid, migrate, verify.
+    Commands that may change the folder: checksum, compact, delete-orphaned-segments, mark-invalid,
+    mark-valid, migrate, verify.
+    Tables, dry runs and explanations: see `recordings`, `verify` and `explain`.
     """
-    terminal = terminal_of(classic=classic, as_json=as_json, dry_run=dry_run, yes=yes)
-    given = arguments or []
-    if not classic:
-        from aerolog.tools.reference.archive_tool.table_tool import run
+    from aerolog.tools.reference.archive_tool.archive_tool import run
+    from aerolog.tools.reference.tool_terminal import Terminal
 
-        return run(given, terminal)
-    from aerolog.tools.reference.archive_tool.classic_tool import run_classic
-
-    return run_classic(given, terminal)
+    del classic
+    return run(check_arguments(arguments or [], "recordings"), Terminal(as_json=as_json))

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.layout import MAX_I64
 from aerolog.archive.format.segment import recording_id_of
 from aerolog.archive.protocol.enums import NULL_POSITION
-from aerolog.tools.archive_files.checked_files import explained, open_catalog
-from aerolog.tools.archive_files.java_error import ILLEGAL_ARGUMENT, JavaError, parse_long
 from aerolog.tools.archive_files.message_text import (
     descriptor_strings,
     descriptor_text,
     entry_header_text,
     state_of,
 )
-from aerolog.tools.archive_files.raw_catalog import VALID
-from aerolog.tools.archive_files.raw_frames import BLOCK_NAMES, FrameReader, RawFrame, block_fields
+from aerolog.tools.archive_files.raw_catalog import VALID, RawCatalog
+from aerolog.tools.archive_files.raw_frames import FrameReader, RawFrame, block_fields
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
+from aerolog.tools.command_line.java_error import ILLEGAL_ARGUMENT, JavaError, parse_long
 from aerolog.tools.reference.archive_tool.describe_action import open_with_head
-from aerolog.tools.reference.archive_tool.dump_views import JsonDump, TableDump
+from aerolog.tools.reference.archive_tool.json_dump import JsonDump
 from aerolog.tools.terminal.hexdump import hex_box
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.protocol.frames import (
@@ -34,25 +33,26 @@ from aerolog.transport.protocol.frames import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from aerolog.archive.format.descriptor import CatalogEntry
     from aerolog.tools.reference.tool_terminal import Terminal
 
 _WHOLE: Final = FLAG_BEGIN | FLAG_END
 
 
-def classic_dump(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
-    """Frames of each recording, asking after so many of them whether to go on."""
+def dump(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Frames of each recording, asking after so many of them whether to go on; JSON has no more."""
     limit = parse_long(arguments[0]) if arguments else MAX_I64
     if limit <= 0:
         raise JavaError(ILLEGAL_ARGUMENT, f"Invalid fragmentCountLimit={limit}")
+    if terminal.as_json:
+        return _dump_as_json(RawCatalog.open(folder), folder, limit, terminal)
     catalog = open_with_head(folder, terminal)
     terminal.line(f"\nDumping up to {limit} fragments per recording")
     for offset, length in zip(catalog.offsets, catalog.lengths, strict=True):
-        _classic_recording(folder, catalog.frame(offset, length), limit, terminal)
+        _dump_recording(folder, catalog.frame(offset, length), limit, terminal)
     return 0
 
 
-def _classic_recording(folder: str, entry: bytes, limit: int, terminal: Terminal) -> None:
+def _dump_recording(folder: str, entry: bytes, limit: int, terminal: Terminal) -> None:
     fields, state = block_fields(entry), state_of(entry)
     recording_id, start, stop = (
         fields[name] for name in ("recording_id", "start_position", "stop_position")
@@ -78,7 +78,7 @@ def _classic_recording(folder: str, entry: bytes, limit: int, terminal: Terminal
         frame = reader.next()
         if frame is None:
             return
-        _classic_frame(frame, terminal)
+        _dump_frame(frame, terminal)
         count += 1
         if count == limit:
             if stop != NULL_POSITION:
@@ -96,7 +96,7 @@ def _has_segments(folder: str, recording_id: int) -> bool:
     return any(recording_id_of(path.name) == recording_id for path in Path(folder).iterdir())
 
 
-def _classic_frame(frame: RawFrame, terminal: Terminal) -> None:
+def _dump_frame(frame: RawFrame, terminal: Terminal) -> None:
     terminal.line(
         f"data at offset [{frame.offset + DATA_HEADER_LENGTH}] with length ="
         f" {frame.length - DATA_HEADER_LENGTH}"
@@ -113,45 +113,33 @@ def _classic_frame(frame: RawFrame, terminal: Terminal) -> None:
     terminal.write(hex_box(frame.payload) + "\n")
 
 
-def dump(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
-    """Frames of each recording, so many of each at most."""
-    limit = _limit(arguments)
-    shown: JsonDump | TableDump = JsonDump() if terminal.as_json else TableDump(terminal)
+def _dump_as_json(catalog: RawCatalog, folder: str, limit: int, terminal: Terminal) -> int:
+    """All recordings, so many frames of each at most; one that is damaged ends none of the rest."""
     damaged = False
-    with open_catalog(folder) as catalog, explained(folder), shown:
-        for entry in catalog.entries():
-            shown.begin(entry)
+    with JsonDump(terminal) as shown:
+        for offset, length in zip(catalog.offsets, catalog.lengths, strict=True):
+            entry = catalog.frame(offset, length)
+            shown.begin(entry, offset)
+            problem: str | None = None
             try:
                 for frame in _frames(folder, entry, limit):
                     shown.frame(frame)
             except JavaError as error:
-                damaged = True
-                shown.problem(str(error.message))
+                problem = str(error.message)
             except FileFormatError as error:
-                damaged = True
-                shown.problem(str(error))
-            shown.end()
+                problem = str(error)
+            shown.end(problem)
+            damaged = damaged or problem is not None
     return EXIT_FAILED if damaged else 0
 
 
-def _limit(arguments: Sequence[str]) -> int:
-    if not arguments:
-        return MAX_I64
-    text = arguments[0].lstrip("0")
-    if not text.isdecimal():
-        import typer
-
-        raise typer.BadParameter(f"how many frames of each: a number above 0, not {arguments[0]!r}")
-    return int(text) if len(text) < len(str(MAX_I64)) else MAX_I64
-
-
-def _frames(folder: str, entry: CatalogEntry, limit: int) -> Iterator[RawFrame]:
-    recording = entry.descriptor
-    if recording.stop_position == recording.start_position:
+def _frames(folder: str, entry: bytes, limit: int) -> Iterator[RawFrame]:
+    fields = block_fields(entry)
+    if fields["stop_position"] == fields["start_position"]:
         return
-    if not entry.is_valid and not _has_segments(folder, recording.recording_id):
+    if state_of(entry) != VALID and not _has_segments(folder, fields["recording_id"]):
         return
-    reader = FrameReader(folder, {name: getattr(recording, name) for name in BLOCK_NAMES})
+    reader = FrameReader(folder, fields)
     for _ in range(limit):
         frame = reader.next()
         if frame is None:

@@ -2,199 +2,68 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from aerolog.archive.format.layout import MARK_BLOCK, SEMANTIC_VERSION
-from aerolog.archive.protocol.enums import RecordingState
+from aerolog.archive.format.layout import SEMANTIC_VERSION
 from aerolog.tools.archive_files.catalog_editor import EditableCatalog
-from aerolog.tools.archive_files.java_error import JavaError, java_error_of
 from aerolog.tools.archive_files.migration_steps import (
     MigrationError,
-    SegmentRename,
-    Step,
     stamp,
-    stamp_name,
     steps_from,
-    write_aligned,
+    store_version,
 )
-from aerolog.tools.archive_files.raw_catalog import file_in
 from aerolog.tools.archive_files.raw_mark import RawMark
-from aerolog.tools.archive_files.segment_names import number_of
-from aerolog.tools.reference.archive_tool.change_plan import (
-    TablePlan,
-    check_can_ask,
-    in_words,
-    is_agreed,
-    refuse_running,
-)
-from aerolog.transport.errors import AerologError
-from aerolog.transport.memory.filesystem import RealFileSystem
-from aerolog.transport.protocol.fixed_layout import offsets
-from aerolog.transport.protocol.sbe import semantic_version_text
+from aerolog.tools.command_line.java_error import JavaError, java_error_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from aerolog.tools.archive_files.migration_steps import Renames
     from aerolog.tools.reference.tool_terminal import Terminal
 
-_VERSION_AT: Final = offsets(MARK_BLOCK)["version"]
 
-
-def classic_migrate(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
-    """Migrates as the reference does, after its question; what goes wrong is told, and 0."""
+def migrate(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Migrate, after the reference's question; it ends with 0 where a step fails, too."""
     del arguments
     if not terminal.agrees(
         "please ensure archive is not running and that a backup has been taken of the"
         " archive directory before attempting migration(s)."
     ):
         return 0
+    lines: list[str] = []
+    say = lines.append if terminal.as_json else terminal.line
+    problem: str | None = None
     try:
-        _migrate(folder, terminal)
+        _migrate(folder, say)
     except MigrationError as error:
         for line in error.lines:
-            terminal.line(line)
+            say(line)
         if error.remark is not None:
             terminal.out.flush()
             terminal.remark(error.remark)
-        terminal.line(str(error))
+        problem = str(error)
     except (JavaError, OSError) as error:
-        terminal.line(str(java_error_of(error)))
+        problem = str(java_error_of(error))
+    if terminal.as_json:
+        terminal.document({"steps": lines, "problem": problem})
+    elif problem is not None:
+        terminal.line(problem)
     return 0
 
 
-def _migrate(folder: str, terminal: Terminal) -> None:
+def _migrate(folder: str, say: Callable[[str], None]) -> None:
     mark = RawMark.open(folder, check_version=False)
-    catalog = EditableCatalog.open(folder, check_version=False)
-    with catalog:
-        terminal.line(f"MarkFile version={_shown(mark.version)}")
-        terminal.line(f"Catalog version={_shown(catalog.version)}")
-        terminal.line(f"Latest version={_shown(SEMANTIC_VERSION)}")
+    with EditableCatalog.open(folder, check_version=False) as catalog:
+        say(f"MarkFile version={_shown(mark.version)}")
+        say(f"Catalog version={_shown(catalog.version)}")
+        say(f"Latest version={_shown(SEMANTIC_VERSION)}")
     for step in steps_from(mark.version):
-        terminal.line(f"Migration step to {_shown(step.version)}")
+        say(f"Migration step to {_shown(step.version)}")
         stamp(folder, mark.version, step.version)
         with EditableCatalog.open(folder, check_version=False) as catalog:
-            step.run(folder, catalog, terminal.line)
+            step.run(folder, catalog, say)
         store_version(folder, mark, step.version)
-
-
-def store_version(folder: str, mark: RawMark, version: int) -> None:
-    """Store the version that a folder has now, the mark file's last."""
-    with EditableCatalog.open(folder, check_version=False) as catalog:
-        if catalog.version != version:
-            catalog.store_version(version)
-            catalog.sync()
-    mapped = RealFileSystem().open_mapped(mark.path)
-    mapped.store_i32(mark.base + _VERSION_AT, version)
-    mapped.flush()
 
 
 def _shown(version: int) -> str:
     major, minor, patch = version >> 16 & 0xFF, version >> 8 & 0xFF, version & 0xFF
     return f"{version}(Major {major} Minor {minor} Patch {patch})"
-
-
-def migrate(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
-    """Migrates, after a question.
-
-    Segments are renamed from the last one down, so that none is in the way of another. A step that
-    was cut short among them is not repeated: their names do not tell which have been renamed.
-    """
-    del arguments
-    check_can_ask(terminal)
-    if not terminal.dry_run:
-        refuse_running(folder, "its files would change under it")
-    with in_words(folder, any_version=True):
-        mark = RawMark.open(folder, check_version=False, wait_s=0.0)
-        steps = steps_from(mark.version)
-        plan = _plan(folder, mark.version, steps)
-        if not steps:
-            terminal.result({"dry_run": terminal.dry_run, **plan.details}, plan.what)
-            return 0
-        if not is_agreed(plan, terminal):
-            return 0
-        for step in steps:
-            _do(folder, mark, step)
-    terminal.result(
-        {"dry_run": False, **plan.details},
-        f"{folder} is of version {semantic_version_text(mark.version)} now",
-    )
-    return 0
-
-
-def _plan(folder: str, version: int, steps: Sequence[Step]) -> TablePlan:
-    with EditableCatalog.view(folder, check_version=False) as catalog:
-        row = {
-            "mark_file_version": semantic_version_text(version),
-            "catalog_version": semantic_version_text(catalog.version),
-            "recordings": len(catalog.raw.offsets),
-            "steps": [
-                {"to": semantic_version_text(one.version), "what": one.what} for one in steps
-            ],
-        }
-        for step in steps:
-            _check_begun(folder, version, step)
-            version = step.version
-    if not steps:
-        what = f"{folder} is of version {row['mark_file_version']}: there is nothing to migrate"
-    else:
-        what = f"migrate {folder} from version {row['mark_file_version']}"
-    return TablePlan(
-        what,
-        ("to version", "what"),
-        [(semantic_version_text(one.version), one.what) for one in steps],
-        details=row,
-        caution="Make sure that there is a copy of the folder: older archives cannot read it then."
-        if steps
-        else None,
-    )
-
-
-def _check_begun(folder: str, version: int, step: Step) -> None:
-    """Refuse a step on names that was begun before and not finished."""
-    path = Path(file_in(folder, stamp_name(version, step.version)))
-    if step.renames is not None and path.exists():
-        raise AerologError(
-            f"{path}: a migration was begun here and cut short; some segments have their new names,"
-            " some may not: restore the folder from its copy and migrate that"
-        )
-
-
-def _do(folder: str, mark: RawMark, step: Step) -> None:
-    path = Path(file_in(folder, stamp_name(mark.version, step.version)))
-    with EditableCatalog.open(folder, check_version=False) as catalog:
-        if step.renames is None:
-            path.unlink(missing_ok=True)  # cut short: the old catalog is whole, or the new one
-            stamp(folder, mark.version, step.version)
-            write_aligned(folder, catalog)
-        else:
-            renamings = _ordered(folder, catalog, step.renames)
-            stamp(folder, mark.version, step.version)
-            for one in renamings:
-                Path(one.old).rename(one.new)
-            RealFileSystem().sync_dir(folder)
-    store_version(folder, mark, step.version)
-
-
-def _ordered(folder: str, catalog: EditableCatalog, renames: Renames) -> list[SegmentRename]:
-    """All renamings in an order in which none meets a file, checked before any is done.
-
-    Raises:
-        AerologError: there is no such order.
-    """
-    found: list[SegmentRename] = []
-    for entry in catalog.entries():
-        if entry.state == RecordingState.INVALID:
-            continue
-        renamings = renames(folder, entry, lambda _: None)
-        found += [one for one in renamings or () if one.old != one.new]
-    found.sort(key=lambda one: number_of(Path(one.new).name), reverse=True)
-    there = {path.name for path in Path(folder).iterdir()}
-    for one in found:
-        name = Path(one.new).name
-        if name in there:
-            raise AerologError(f"{one.old} is to become {one.new}, which is there: move it away")
-        there.remove(Path(one.old).name)
-        there.add(name)
-    return found

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster.files import EntryType, RecordingLog
 from aerolog.tools.archive_files.message_text import camel
+from aerolog.tools.cluster.members import endpoints_of
 from aerolog.tools.terminal.hexdump import hex_rows
 from aerolog.tools.terminal.terminal_text import fit
 from aerolog.transport.protocol.sbe import WireEnum
@@ -91,17 +92,6 @@ def plan_line(plan: RecoveryPlan) -> str:
         f" lastTermBaseLogPosition={plan.last_term_base_log_position},"
         f" appendedLogPosition={plan.appended_log_position},"
         f" committedLogPosition={plan.committed_log_position}, snapshots=[{snapshots}], log={log}]"
-    )
-
-
-def endpoints_of(member: MemberEntry) -> tuple[str, ...]:
-    """Where a member listens: ingress, consensus, log, catch-up, archive."""
-    return (
-        member.ingress_endpoint,
-        member.consensus_endpoint,
-        member.log_endpoint,
-        member.catchup_endpoint,
-        member.archive_endpoint,
     )
 
 

@@ -1,4 +1,4 @@
-"""The cluster tool as the reference's: same lines and exit codes.
+"""ClusterTool: the folder, a command and its arguments, as the reference takes them.
 
 0 done, 255 wrong usage or nothing to do, 1 where the reference ends with an exception; its first
 line goes to stderr, its stack trace does not.
@@ -9,9 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.reference.archive_tool.actions import EXIT_INVALID
-from aerolog.tools.reference.archive_tool.classic_tool import run_action
-from aerolog.tools.reference.cluster_tool.cluster_actions import CLUSTER_TOOL
+from aerolog.tools.reference.cluster_tool.commands import COMMANDS
+from aerolog.tools.reference.tool import EXIT_INVALID, run_action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +47,8 @@ _USAGE: Final = {
 }
 
 
-def run_classic(arguments: Sequence[str], terminal: Terminal) -> int:
-    """Runs the tool with the reference's arguments: folder, command, its arguments."""
+def run(arguments: Sequence[str], terminal: Terminal) -> int:
+    """Run the tool with the reference's arguments: folder, command, its arguments."""
     if len(arguments) < 2:
         return _wrong_usage(terminal)
     folder, name, *rest = arguments
@@ -57,16 +56,18 @@ def run_classic(arguments: Sequence[str], terminal: Terminal) -> int:
         code = _wrong_usage(terminal)
         terminal.remark(f"ERR: cluster directory not found: {Path(folder).absolute()}")
         return code
-    command = CLUSTER_TOOL.commands.get(name)
+    command = COMMANDS.get(name)
     if command is None:
-        terminal.line(f"Unknown command: {name}")
+        (terminal.remark if terminal.as_json else terminal.line)(f"Unknown command: {name}")
         return _wrong_usage(terminal)
     if len(rest) not in command.counts:
         return _wrong_usage(terminal)
-    return run_action(CLUSTER_TOOL.action(name, classic=True), folder, rest, terminal)
+    return run_action(command.action, folder, rest, terminal)
 
 
 def _wrong_usage(terminal: Terminal) -> int:
+    if terminal.as_json:
+        return EXIT_INVALID
     terminal.line("Usage: <cluster-dir> <command> [options]")
     for name, meaning in _USAGE.items():
         terminal.line(f"{name:>33}: {meaning}")

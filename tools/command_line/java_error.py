@@ -7,13 +7,28 @@ from typing import Final
 
 from aerolog.transport.errors import AerologError
 
-ILLEGAL_ARGUMENT: Final = "java.lang.IllegalArgumentException"
-ILLEGAL_STATE: Final = "java.lang.IllegalStateException"
-NUMBER_FORMAT: Final = "java.lang.NumberFormatException"
 AERON_ERROR: Final = "io.aeron.exceptions.AeronException"
 ARCHIVE_ERROR: Final = "io.aeron.archive.client.ArchiveException"
-OUT_OF_BOUNDS: Final = "java.lang.IndexOutOfBoundsException"
+ASCII_NUMBER_ERROR: Final = "org.agrona.AsciiNumberFormatException"
+CLUSTER_ERROR: Final = "io.aeron.cluster.client.ClusterException"
+DRIVER_TIMEOUT: Final = "io.aeron.exceptions.DriverTimeoutException"
+ILLEGAL_ARGUMENT: Final = "java.lang.IllegalArgumentException"
+ILLEGAL_STATE: Final = "java.lang.IllegalStateException"
 IO_ERROR: Final = "java.io.IOException"
+NOT_EMPTY_ERROR: Final = "java.nio.file.DirectoryNotEmptyException"
+NO_ELEMENT: Final = "java.util.NoSuchElementException"
+NULL_POINTER: Final = "java.lang.NullPointerException"
+NUMBER_FORMAT: Final = "java.lang.NumberFormatException"
+OUT_OF_BOUNDS: Final = "java.lang.IndexOutOfBoundsException"
+NO_SUCH_FILE: Final = "java.nio.file.NoSuchFileException"
+PATTERN_SYNTAX: Final = "java.util.regex.PatternSyntaxException"
+#: Errors of the file system, and what the reference throws for all others of it.
+_OF_FILES: Final[dict[type[OSError], str]] = {
+    FileNotFoundError: NO_SUCH_FILE,
+    PermissionError: "java.nio.file.AccessDeniedException",
+    FileExistsError: "java.nio.file.FileAlreadyExistsException",
+}
+_OF_OTHER_FILES: Final = "java.nio.file.FileSystemException"
 
 _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
 _LONG_DIGITS = len(str(_LONG_MAX))
@@ -64,14 +79,11 @@ def java_error_of(error: AerologError | OSError) -> JavaError:
     """Any error of ours in the reference's words, as far as it has words for it."""
     if isinstance(error, JavaError):
         return error
-    if isinstance(error, FileNotFoundError):
-        return JavaError("java.nio.file.NoSuchFileException", str(error.filename))
-    if isinstance(error, PermissionError):
-        return JavaError("java.nio.file.AccessDeniedException", str(error.filename))
-    if isinstance(error, FileExistsError):
-        return JavaError("java.nio.file.FileAlreadyExistsException", str(error.filename))
     if isinstance(error, OSError):
+        java_class = _OF_FILES.get(type(error))
+        if java_class is not None:
+            return JavaError(java_class, str(error.filename))
         where = f"{error.filename}: " if error.filename else ""
         reason = error.strerror or (os.strerror(error.errno) if error.errno else str(error))
-        return JavaError("java.nio.file.FileSystemException", where + reason)
+        return JavaError(_OF_OTHER_FILES, where + reason)
     return JavaError(AERON_ERROR, f"ERROR - {error}")

@@ -6,7 +6,7 @@ that the node sets back when it has done it (spec cluster 19, spec cluster 21).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from aerolog.cluster.counter_types import (
     CLUSTER_KEY,
@@ -19,66 +19,22 @@ from aerolog.cluster.counter_types import (
 )
 from aerolog.cluster.errors import ClusterError
 from aerolog.cluster.protocol import SCHEMA, ClusterMembersExtendedResponse, ClusterMembersQuery
+from aerolog.tools.cluster.requests import RefusedError
 from aerolog.tools.connection.clients import CLIENT_NAME, note_error
 from aerolog.tools.connection.idle import sleeping_idle
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.deadline import Deadline
-from aerolog.transport.errors import AerologError, MessageFormatError
+from aerolog.transport.errors import MessageFormatError
 from aerolog.transport.protocol.sbe import BooleanType
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from aerolog.cluster.protocol import MarkFileHeader
+    from aerolog.tools.cluster.requests import Request
 
 #: How long a node is given to do what it was asked for, as the reference's tool gives it.
 DONE_TIMEOUT_S: Final = 30.0
 _POLL_LIMIT: Final = 10
-
-
-class Request(NamedTuple):
-    """What an operator can ask a node for.
-
-    Attributes:
-        toggle: what its counter is set to; the type says which counter it is.
-        needed: the state that the module must be in.
-        before: what the counter must be before.
-        goal: the state that the module is in when it is done; None when the counter tells.
-        stops: whether clients get no answers afterwards.
-    """
-
-    toggle: Toggle | NodeToggle
-    needed: ModuleState = ModuleState.ACTIVE
-    before: int = Toggle.NEUTRAL
-    goal: ModuleState | None = None
-    stops: bool = False
-
-    @property
-    def type_id(self) -> int:
-        """The type of the counter."""
-        is_node = isinstance(self.toggle, NodeToggle)
-        return ClusterCounterType.NODE_TOGGLE if is_node else ClusterCounterType.CONTROL_TOGGLE
-
-
-REQUESTS: Final = {
-    "snapshot": Request(Toggle.SNAPSHOT),
-    "suspend": Request(Toggle.SUSPEND, goal=ModuleState.SUSPENDED, stops=True),
-    "resume": Request(Toggle.RESUME, needed=ModuleState.SUSPENDED, before=Toggle.SUSPEND),
-    "shutdown": Request(Toggle.SHUTDOWN, goal=ModuleState.CLOSED, stops=True),
-    "abort": Request(Toggle.ABORT, goal=ModuleState.CLOSED, stops=True),
-    "validate-recording-log": Request(NodeToggle.VALIDATE_RECORDING_LOG),
-}
-
-
-class RefusedError(AerologError):
-    """A node cannot be asked, or has not done what it was asked for.
-
-    Attributes:
-        classic: the same in the words of the reference's tool.
-    """
-
-    def __init__(self, classic: str, text: str) -> None:
-        super().__init__(text)
-        self.classic = classic
 
 
 class RunningNode(Resource):
