@@ -31,6 +31,6 @@ def change(folder: Path, command: str, terminal: ChangeTerminal) -> int:
         case "upgrade":
             upgrade(at, terminal)
         case _:
-            choice = folder_changes.ChecksumChoice(rest[0], one, "--all" in rest)
+            choice = folder_changes.StampChoice(rest[0], one, "--all" in rest)
             return 0 if folder_changes.store_checksums(at, choice, terminal) else 1
     return 0

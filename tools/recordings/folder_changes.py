@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ChecksumChoice:
+class StampChoice:
     """What is to get checksums.
 
     Attributes:
@@ -203,7 +203,7 @@ def _compaction_plan(planned: Compaction, folder: str) -> TablePlan:
     )
 
 
-def store_checksums(folder: str, choice: ChecksumChoice, terminal: ChangeTerminal) -> bool:
+def store_checksums(folder: str, choice: StampChoice, terminal: ChangeTerminal) -> bool:
     """Store checksums in catalog entries and frames; False when a segment has a problem."""
     check_can_ask(terminal)
     if not terminal.dry_run:
@@ -227,13 +227,13 @@ def store_checksums(folder: str, choice: ChecksumChoice, terminal: ChangeTermina
     return not problems
 
 
-def _chosen(entry: Entry, names: dict[int, list[str]], choice: ChecksumChoice) -> list[str]:
+def _chosen(entry: Entry, names: dict[int, list[str]], choice: StampChoice) -> list[str]:
     own = sorted(names.get(entry.recording_id, []), key=number_of)
     return own if choice.all_segments else own[-1:]
 
 
 def _checksum_plan(
-    folder: str, entries: Sequence[Entry], chosen: dict[int, list[str]], choice: ChecksumChoice
+    folder: str, entries: Sequence[Entry], chosen: dict[int, list[str]], choice: StampChoice
 ) -> TablePlan:
     rows = [
         {

@@ -107,7 +107,7 @@ def checksum(
     """
     from aerolog.tools.recordings import folder_changes
 
-    choice = folder_changes.ChecksumChoice(name, recording_id, all_segments)
+    choice = folder_changes.StampChoice(name, recording_id, all_segments)
     if not folder_changes.store_checksums(how.folder(), choice, how.terminal()):
         raise typer.Exit(EXIT_FAILED)
 

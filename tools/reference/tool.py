@@ -26,14 +26,12 @@ class Command(NamedTuple):
     """A command of such a tool.
 
     Attributes:
-        action: what it does.
         counts: how many arguments may follow the name.
         synopsis: name and arguments.
         meaning: what the command does, in a line.
         changes: whether it writes or deletes anything.
     """
 
-    action: Action
     counts: range
     synopsis: str
     meaning: str

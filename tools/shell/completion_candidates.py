@@ -146,9 +146,9 @@ def _of_arguments(
     name, argument = names[min(len(placed), len(names) - 1)]
     if name == "COMMAND" and command.name in {"archive-tool", "cluster-tool"}:
         if command.name == "archive-tool":
-            from aerolog.tools.reference.archive_tool.commands import COMMANDS
+            from aerolog.tools.reference.archive_tool.archive_tool_table import COMMANDS
         else:
-            from aerolog.tools.reference.cluster_tool.commands import COMMANDS
+            from aerolog.tools.reference.cluster_tool.cluster_tool_table import COMMANDS
         return _fitting((Candidate(name, one.meaning) for name, one in COMMANDS.items()), last)
     return _values(argument, last, name.strip("[].,"))
 

@@ -139,9 +139,7 @@ def test_a_service_that_goes_while_the_cluster_ends_does_not_hold_it_up(
             assert state is not None
             assert state.value == ModuleState.ACTIVE
         folder = str(node.folder / "cluster")
-        done = subprocess.run(
-            [*TOOL, "cluster", "abort", folder, "--yes"], timeout=60, check=False
-        )
+        done = subprocess.run([*TOOL, "cluster", "abort", folder, "--yes"], timeout=60, check=False)
         assert done.returncode == 0
         assert node.process.wait() == 0
         container.kill()

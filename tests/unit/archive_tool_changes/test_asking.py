@@ -23,7 +23,7 @@ from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.archive_files.checked_files import open_catalog
 from aerolog.tools.main import main
 from aerolog.tools.recordings import folder_changes
-from aerolog.tools.reference.archive_tool.commands import COMMANDS
+from aerolog.tools.reference.archive_tool.archive_tool_table import COMMANDS
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
 

@@ -1,4 +1,4 @@
 """``aerolog archive-tool``: the reference's ArchiveTool.
 
-``commands`` is the table of all commands, ``archive_tool`` reads the arguments and runs one.
+``archive_tool_table`` has its commands; ``archive_tool`` reads the arguments and runs one.
 """

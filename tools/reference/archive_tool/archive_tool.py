@@ -9,7 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.reference.archive_tool.commands import COMMANDS, MAX_ARGUMENTS
+from aerolog.tools.reference.archive_tool.archive_tool_table import (
+    COMMANDS,
+    MAX_ARGUMENTS,
+    action_of,
+)
 from aerolog.tools.reference.tool import EXIT_INVALID, run_action
 
 if TYPE_CHECKING:
@@ -32,7 +36,7 @@ def run(arguments: Sequence[str], terminal: Terminal) -> int:
     name, rest = (arguments[1] if len(arguments) > 1 else ""), arguments[2:]
     if name not in COMMANDS or len(rest) not in COMMANDS[name].counts:
         return _wrong_usage("Invalid command", terminal)
-    return run_action(COMMANDS[name].action, folder, rest, terminal)
+    return run_action(action_of(name), folder, rest, terminal)
 
 
 def _wrong_usage(problem: str, terminal: Terminal) -> int:

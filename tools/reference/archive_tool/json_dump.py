@@ -34,7 +34,7 @@ class JsonDump:
     """
 
     def __init__(self, terminal: Terminal) -> None:
-        self._write = terminal.out.write
+        self._write = terminal.write
         self._before_recording = '{"recordings": ['
         self._before_frame = ""
 

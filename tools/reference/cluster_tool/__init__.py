@@ -1,4 +1,4 @@
 """``aerolog cluster-tool``: the reference's ClusterTool.
 
-``commands`` is the table of all commands, ``cluster_tool`` reads the arguments and runs one.
+``cluster_tool_table`` has its commands; ``cluster_tool`` reads the arguments and runs one.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.reference.cluster_tool.commands import COMMANDS
+from aerolog.tools.reference.cluster_tool.cluster_tool_table import COMMANDS, action_of
 from aerolog.tools.reference.tool import EXIT_INVALID, run_action
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def run(arguments: Sequence[str], terminal: Terminal) -> int:
         return _wrong_usage(terminal)
     if len(rest) not in command.counts:
         return _wrong_usage(terminal)
-    return run_action(command.action, folder, rest, terminal)
+    return run_action(action_of(name), folder, rest, terminal)
 
 
 def _wrong_usage(terminal: Terminal) -> int:
