@@ -51,7 +51,7 @@ def nothing_known(recording_id: int | None) -> Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taking:
+class Removal:
     """Data of a recording that is to be deleted, or put out of reach.
 
     Attributes:
@@ -96,22 +96,22 @@ class PresentNeeds:
     known: Lookup = nothing_known
     archive: Callable[[], Iterable[Need]] = tuple
 
-    def against(self, taking: Taking) -> Need | None:
-        """Return a need that speaks against taking data now, None when there is none.
+    def against(self, removal: Removal) -> Need | None:
+        """Return a need that speaks against removing data now, None when there is none.
 
         Raises:
             HoldsDamagedError: the holds cannot be read.
             AerologError: a need cannot be looked up.
         """
-        recording_id = taking.recording_id
+        recording_id = removal.recording_id
         held = Holds.open(self.archive_dir, self.files).of(recording_id, self.now_ms())
         needs = [hold.need() for hold in held]
         needs += self.known(recording_id).needs
         needs += [need for need in self.archive() if need.kind != REPLAY]
-        return next((need for need in needs if taking.breaks(need)), None)
+        return next((need for need in needs if removal.breaks(need)), None)
 
     @contextmanager
-    def step(self, taking: Taking) -> Iterator[Need | None]:
+    def step(self, removal: Removal) -> Iterator[Need | None]:
         """Lock out other steps and changes of holds, and yield what speaks against this step.
 
         Raises:
@@ -120,4 +120,4 @@ class PresentNeeds:
             AerologError: a need cannot be looked up.
         """
         with step_lock(self.archive_dir, self.files):
-            yield self.against(taking)
+            yield self.against(removal)

@@ -32,7 +32,7 @@ from aerolog.archive.retention.journal import (
     STEP_END,
     Journal,
 )
-from aerolog.archive.retention.needs import Lookup, PresentNeeds, Taking, nothing_known
+from aerolog.archive.retention.needs import Lookup, PresentNeeds, Removal, nothing_known
 from aerolog.archive.retention.plan import RECORDING, SEGMENTS, Kept, Step
 from aerolog.transport.errors import FileFormatError
 
@@ -261,7 +261,7 @@ class PlanRun:
                 return
 
     def _do_part(self, step: Step) -> bool:
-        with self._needs.step(_taking(step)) as need:
+        with self._needs.step(_removal(step)) as need:
             kept = self._kept(step, need)
             if kept is not None:
                 self._result.kept.append(kept)
@@ -350,11 +350,11 @@ class PlanRun:
         )
 
 
-def _taking(step: Step) -> Taking:
+def _removal(step: Step) -> Removal:
     """Return what a step takes."""
     if step.kind == RECORDING:
-        return Taking(recording_id=step.recording_id, stop_position=step.new_start_position)
-    return Taking(recording_id=step.recording_id, before=step.new_start_position)
+        return Removal(recording_id=step.recording_id, stop_position=step.new_start_position)
+    return Removal(recording_id=step.recording_id, before=step.new_start_position)
 
 
 def _change(step: Step, found: RecordingDescriptor | None) -> str | None:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.format.segment import segment_file_name
-from aerolog.archive.retention.needs import Taking
+from aerolog.archive.retention.needs import Removal
 from aerolog.archive.verification.damage_survey import Survey, survey
 from aerolog.archive.verification.findings import Kind
 
@@ -75,12 +75,12 @@ class RepairStep:
     until: int = -1
 
     @property
-    def taking(self) -> Taking | None:
+    def removal(self) -> Removal | None:
         """What the step puts out of reach of readers of the recording, None for nothing."""
         if self.kind in {StepKind.COPY, StepKind.INVALIDATE}:
-            return Taking(recording_id=self.recording_id)
+            return Removal(recording_id=self.recording_id)
         if self.kind in {StepKind.TRUNCATE, StepKind.CUT_HEAD}:
-            return Taking(recording_id=self.recording_id, is_readable=False)
+            return Removal(recording_id=self.recording_id, is_readable=False)
         return None
 
     def row(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.retention.needs import Taking
+from aerolog.archive.retention.needs import Removal
 from aerolog.tools.terminal.confirmation import Plan
 from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
@@ -44,14 +44,14 @@ class RecordingPlan(Plan):
         files: segment files concerned, at most: some may be missing.
         file_bytes: their length together, at most.
         fate: what becomes of the files: "deleted", "moved", ...
-        taking: what readers of the recording lose, None when they lose nothing.
+        removal: what readers of the recording lose, None when they lose nothing.
     """
 
     changes: tuple[Change, ...] = field(default=())
     files: int = 0
     file_bytes: int = 0
     fate: str = "deleted"
-    taking: Taking | None = None
+    removal: Removal | None = None
 
     def lines(self) -> list[str]:
         """The plan as people read it."""
@@ -100,7 +100,7 @@ def truncation(recording: RecordingDescriptor, position: int) -> RecordingPlan:
         (Change(recording.recording_id, "stop_position", _stop(recording), position),),
         files,
         files * recording.segment_file_length,
-        taking=_all_of(recording) if position < stop else None,
+        removal=_all_of(recording) if position < stop else None,
         refusal=_truncation_refusal(recording, position),
     )
 
@@ -128,7 +128,7 @@ def purge(recording: RecordingDescriptor) -> RecordingPlan:
         (Change(recording.recording_id, "state", "VALID", "DELETED"),),
         files,
         files * recording.segment_file_length,
-        taking=_all_of(recording),
+        removal=_all_of(recording),
         refusal=_still_active(recording) if recording.is_active else None,
     )
 
@@ -153,7 +153,7 @@ def detachment(
         files,
         files * recording.segment_file_length,
         "deleted" if delete else "left in the archive's folder, outside the recording",
-        taking=Taking(recording_id=recording.recording_id, before=position),
+        removal=Removal(recording_id=recording.recording_id, before=position),
         refusal=_detachment_refusal(recording, end, position),
     )
 
@@ -182,7 +182,7 @@ def deletion_of_detached(recording: RecordingDescriptor) -> RecordingPlan:
         (),
         files,
         files * recording.segment_file_length,
-        taking=Taking(
+        removal=Removal(
             recording_id=recording.recording_id,
             before=recording.segment_base(recording.start_position),
         )
@@ -232,7 +232,7 @@ def migration(source: RecordingDescriptor, destination: RecordingDescriptor) -> 
         files,
         files * source.segment_file_length,
         "moved",
-        taking=_all_of(source),
+        removal=_all_of(source),
         refusal=refusal,
     )
 
@@ -257,8 +257,8 @@ def _migration_refusal(source: RecordingDescriptor, destination: RecordingDescri
     return None
 
 
-def _all_of(recording: RecordingDescriptor) -> Taking:
-    return Taking(recording_id=recording.recording_id, stop_position=_stop(recording))
+def _all_of(recording: RecordingDescriptor) -> Removal:
+    return Removal(recording_id=recording.recording_id, stop_position=_stop(recording))
 
 
 def _files_before(recording: RecordingDescriptor) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from aerolog.tools.connection.clients import open_archive
 from aerolog.tools.connection.idle import sleeping_idle
 from aerolog.tools.recordings.recording_waits import wait_deleted
-from aerolog.tools.retention.taking import TakingCheck
+from aerolog.tools.retention.removal_check import RemovalCheck
 from aerolog.tools.terminal.confirmation import ask, check, check_can_ask, show_dry_run
 from aerolog.tools.terminal.console import print_json, say
 from aerolog.transport.concurrent.deadline import Deadline
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive, RecordingDescriptor
     from aerolog.tools.command_line.options import ArchiveOptions, ChangeOptions
     from aerolog.tools.recordings.change_plans import RecordingPlan
-    from aerolog.tools.retention.options import RecordingTakingOptions
+    from aerolog.tools.retention.options import RecordingRemovalOptions
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ _CHECK_STREAM_ID: Final = 1 << 20
 def change(
     options: ArchiveOptions,
     how: ChangeOptions,
-    who: RecordingTakingOptions,
+    who: RecordingRemovalOptions,
     *,
     plan: Callable[[AeronArchive], RecordingPlan],
     request: Callable[[AeronArchive], int],
@@ -57,16 +57,16 @@ def change(
         check_can_ask(yes=how.yes, dry_run=how.dry_run)
     with open_archive(options) as archive:
         planned = plan(archive)
-        needs = TakingCheck.of_archive(archive, who)
-        if planned.taking is not None and planned.refusal is None:
-            planned = replace(planned, refusal=needs.refusal(planned.taking))
+        needs = RemovalCheck.of_archive(archive, who)
+        if planned.removal is not None and planned.refusal is None:
+            planned = replace(planned, refusal=needs.refusal(planned.removal))
         if how.dry_run:
             show_dry_run(planned, as_json=how.as_json)
             return
         check(planned)
         if asks:
             ask(planned, yes=how.yes)
-        with needs.step(planned.taking):
+        with needs.step(planned.removal):
             files = request(archive)
         waited = how.wait and signals
         if waited:

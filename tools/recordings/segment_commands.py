@@ -14,7 +14,7 @@ from aerolog.tools.command_line.options import (
     grouped,
 )
 from aerolog.tools.recordings.recordings_group import app
-from aerolog.tools.retention.options import RecordingTakingOptions
+from aerolog.tools.retention.options import RecordingRemovalOptions
 
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
@@ -52,7 +52,7 @@ def detach(
     *,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
-    who: RecordingTakingOptions,
+    who: RecordingRemovalOptions,
     archive: ArchiveOptions,
 ) -> None:
     """Move the start of a recording forward and leave the files before it alone.
@@ -108,7 +108,7 @@ def attach(
     change(
         archive,
         ChangeOptions(dry_run=dry_run, as_json=as_json),
-        RecordingTakingOptions(),
+        RecordingRemovalOptions(),
         plan=lambda client: attachment(known_recording(client, recording_id)),
         request=request,
         result=lambda files: (
@@ -126,7 +126,7 @@ def delete_detached(
     recording_id: RecordingArgument,
     *,
     how: ChangeOptions,
-    who: RecordingTakingOptions,
+    who: RecordingRemovalOptions,
     archive: ArchiveOptions,
 ) -> None:
     """Delete the segment files before a recording's start, which `detach` left."""
@@ -161,7 +161,7 @@ def purge_segments(
     position: StartArgument,
     *,
     how: ChangeOptions,
-    who: RecordingTakingOptions,
+    who: RecordingRemovalOptions,
     archive: ArchiveOptions,
 ) -> None:
     """Move the start of a recording forward and delete the files before it.
@@ -198,7 +198,7 @@ def migrate(
     ],
     *,
     how: ChangeOptions,
-    who: RecordingTakingOptions,
+    who: RecordingRemovalOptions,
     archive: ArchiveOptions,
 ) -> None:
     """Move the segment files of one recording to the beginning or end of another.

@@ -12,7 +12,7 @@ from aerolog.tools.command_line.options import (
     grouped,
 )
 from aerolog.tools.recordings.recordings_group import app
-from aerolog.tools.retention.options import RecordingTakingOptions
+from aerolog.tools.retention.options import RecordingRemovalOptions
 
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
@@ -39,7 +39,7 @@ def truncate(
     position: PositionArgument,
     *,
     how: ChangeOptions,
-    who: RecordingTakingOptions,
+    who: RecordingRemovalOptions,
     archive: ArchiveOptions,
 ) -> None:
     """Cut a stopped recording off at a position; what lies behind it is lost.
@@ -75,7 +75,7 @@ def purge(
     recording_id: RecordingArgument,
     *,
     how: ChangeOptions,
-    who: RecordingTakingOptions,
+    who: RecordingRemovalOptions,
     archive: ArchiveOptions,
 ) -> None:
     """Remove a stopped recording from the catalog and delete its files."""

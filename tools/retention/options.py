@@ -106,8 +106,8 @@ class RunOptions(NeedOptions):
 
 @repr_without_secrets
 @dataclass(frozen=True, slots=True)
-class TakingOptions(NeedOptions):
-    """Who else may need data that a command takes away, and whether it is taken all the same."""
+class RemovalOptions(NeedOptions):
+    """Who else may need data that a command removes, and whether it is removed all the same."""
 
     force: Annotated[
         bool,
@@ -119,7 +119,7 @@ class TakingOptions(NeedOptions):
 
 @repr_without_secrets
 @dataclass(frozen=True, slots=True)
-class RecordingTakingOptions(TakingOptions):
+class RecordingRemovalOptions(RemovalOptions):
     """The same, and where the holds are of an archive that does not tell its folder."""
 
     archive_dir: Annotated[

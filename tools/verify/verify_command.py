@@ -8,7 +8,7 @@ import typer
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import ArchiveOptions, JsonOption, YesOption, grouped
-from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption, TakingOptions
+from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption, RemovalOptions
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def verify(
     ] = "pad",
     yes: YesOption = False,
     as_json: JsonOption = False,
-    who: TakingOptions,
+    who: RemovalOptions,
     archive: ArchiveOptions,
 ) -> None:
     """Read every closed segment, and say what is wrong with it: 0 when all is sound, 1 otherwise.
@@ -133,13 +133,13 @@ def _repaired(
     archive_dir: str,
     steps: "Sequence[RepairStep]",
     archive: ArchiveOptions,
-    who: TakingOptions,
+    who: RemovalOptions,
     *,
     yes: bool,
 ) -> "list[RepairStep]":
     """Do the steps that are agreed to; those that were done."""
     from aerolog.archive.verification.repairs import RepairRefusedError
-    from aerolog.tools.retention.taking import NeededError, TakingCheck
+    from aerolog.tools.retention.removal_check import NeededError, RemovalCheck
     from aerolog.tools.terminal.confirmation import confirm
     from aerolog.tools.terminal.console import remark
     from aerolog.tools.verify import verification
@@ -154,11 +154,11 @@ def _repaired(
     if not yes:
         confirm()
     done = []
-    check = TakingCheck(lambda _recording_id: archive_dir, who)
+    check = RemovalCheck(lambda _recording_id: archive_dir, who)
     with verification.repairs_of(archive_dir, archive) as repairs:
         for step in steps:
             try:
-                with check.step(step.taking):
+                with check.step(step.removal):
                     repairs.apply(step)
             except (RepairRefusedError, NeededError, ArchiveError) as error:
                 remark(f"not done: {error}")

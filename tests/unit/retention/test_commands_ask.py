@@ -15,7 +15,7 @@ from aerolog.archive.client import AeronArchive
 from aerolog.archive.retention.holds import Holds
 from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.tools.main import main
-from aerolog.tools.retention import taking
+from aerolog.tools.retention import removal_check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,14 +121,14 @@ def test_a_dry_run_names_what_would_be_refused(desk: Desk) -> None:
 def test_a_hold_that_comes_while_somebody_is_asked_is_heeded(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look = taking.TakingCheck.refusal
+    look = removal_check.RemovalCheck.refusal
 
-    def look_and_hold(self: taking.TakingCheck, what: Any) -> str | None:
+    def look_and_hold(self: removal_check.RemovalCheck, what: Any) -> str | None:
         found = look(self, what)
         Holds.open(desk.folder).add(0, "just now")
         return found
 
-    monkeypatch.setattr(taking.TakingCheck, "refusal", look_and_hold)
+    monkeypatch.setattr(removal_check.RemovalCheck, "refusal", look_and_hold)
     _, err = desk.run("purge", 0, "--yes", code=1)
     assert "held: just now" in err
     desk.check()

@@ -16,7 +16,7 @@ from aerolog.archive.client import RecordingSignal
 from aerolog.tools.command_line.options import ArchiveOptions, ChangeOptions
 from aerolog.tools.recordings import change_plans, recording_change
 from aerolog.tools.recordings.recording_waits import wait_deleted, wait_extended
-from aerolog.tools.retention.options import RecordingTakingOptions
+from aerolog.tools.retention.options import RecordingRemovalOptions
 from aerolog.tools.terminal import confirmation
 from aerolog.transport.errors import (
     AerologError,
@@ -121,8 +121,8 @@ class Change:
         recording_change.change(
             ArchiveOptions(),
             how,
-            RecordingTakingOptions(),
-            plan=lambda _: replace(plan, taking=None),  # who is asked: unit/retention
+            RecordingRemovalOptions(),
+            plan=lambda _: replace(plan, removal=None),  # who is asked: unit/retention
             request=request,
             result=lambda files: ({"files": files}, f"{files} files deleted"),
             **more,

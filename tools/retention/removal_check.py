@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from aerolog.archive.client import AeronArchive
     from aerolog.archive.retention.facts import Need
-    from aerolog.archive.retention.needs import Taking
-    from aerolog.tools.retention.options import RecordingTakingOptions, TakingOptions
+    from aerolog.archive.retention.needs import Removal
+    from aerolog.tools.retention.options import RecordingRemovalOptions, RemovalOptions
 
 
 _IDENTITY: Final = ("start_timestamp", "session_id", "stream_id", "initial_term_id")
@@ -34,11 +34,11 @@ _FORCE: Final = "to go on all the same, pass --force"
 
 
 class NeededError(AerologError):
-    """Data that was to be taken away is held or needed, or may be."""
+    """Data that was to be removed is held or needed, or may be."""
 
 
-class TakingCheck:
-    """Asks who needs data, before and at the moment when it is taken.
+class RemovalCheck:
+    """Ask who needs data, before and at the moment when it is removed.
 
     Args:
         find_folder: returns the folder of the archive that has a recording.
@@ -49,7 +49,7 @@ class TakingCheck:
     def __init__(
         self,
         find_folder: Callable[[int], str],
-        options: TakingOptions,
+        options: RemovalOptions,
         archive: Callable[[], Iterable[Need]] = tuple,
     ) -> None:
         self._find_folder = find_folder
@@ -57,7 +57,7 @@ class TakingCheck:
         self._archive = archive
 
     @classmethod
-    def of_archive(cls, client: AeronArchive, options: RecordingTakingOptions) -> TakingCheck:
+    def of_archive(cls, client: AeronArchive, options: RecordingRemovalOptions) -> RemovalCheck:
         """The check of what a running archive is to take away."""
         archive = RunningArchive(client)
         return cls(
@@ -66,8 +66,8 @@ class TakingCheck:
             archive.needs,
         )
 
-    def _needs(self, taking: Taking) -> PresentNeeds:
-        folder = self._find_folder(taking.recording_id)
+    def _needs(self, removal: Removal) -> PresentNeeds:
+        folder = self._find_folder(removal.recording_id)
         return PresentNeeds(
             archive_dir=folder,
             files=RealFileSystem(),
@@ -76,15 +76,15 @@ class TakingCheck:
             archive=self._archive,
         )
 
-    def refusal(self, taking: Taking) -> str | None:
+    def refusal(self, removal: Removal) -> str | None:
         """Why something is not taken now; None when nothing speaks against it, or with --force.
 
         With --force, what speaks against it is printed as a warning.
         """
         try:
-            need = self._needs(taking).against(taking)
+            need = self._needs(removal).against(removal)
         except (AerologError, OSError) as error:
-            text = _unknown(taking, error)
+            text = _unknown(removal, error)
         else:
             if need is None:
                 return None
@@ -95,30 +95,30 @@ class TakingCheck:
         return f"{text}; {_FORCE}"
 
     @contextmanager
-    def step(self, taking: Taking | None) -> Iterator[None]:
+    def step(self, removal: Removal | None) -> Iterator[None]:
         """Look again, and let no hold be made until what is taken is gone.
 
         Args:
-            taking: what is taken in the block, None for nothing.
+            removal: what is removed in the block, None for nothing.
 
         Raises:
             NeededError: somebody needs it now, or who needs it is not known.
         """
-        if taking is None or self._options.force:
+        if removal is None or self._options.force:
             yield
             return
         with ExitStack() as stack:
             try:
-                need = stack.enter_context(self._needs(taking).step(taking))
+                need = stack.enter_context(self._needs(removal).step(removal))
             except (AerologError, OSError) as error:
-                raise NeededError(f"{_unknown(taking, error)}; {_FORCE}") from error
+                raise NeededError(f"{_unknown(removal, error)}; {_FORCE}") from error
             if need is not None:
                 raise NeededError(f"{_text(need)}; {_FORCE}")
             yield
 
 
-def _unknown(taking: Taking, error: Exception) -> str:
-    return f"who needs recording {taking.recording_id} is not known: {error}"
+def _unknown(removal: Removal, error: Exception) -> str:
+    return f"who needs recording {removal.recording_id} is not known: {error}"
 
 
 def _text(need: Need) -> str:
