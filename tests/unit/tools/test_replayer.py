@@ -73,10 +73,10 @@ class Counters:
 
     def infos(self) -> list[Any]:
         look = self._looks.pop(0) if len(self._looks) > 1 else self._looks[0]
-        key = struct.pack("<qii", 5, SESSION, STREAM)
+        key = struct.pack("<qiii", 5, SESSION, STREAM, 0)
         other = SimpleNamespace(
             type_id=CounterType.PUBLISHER_POSITION,
-            key=struct.pack("<qii", 6, SESSION + 1, STREAM),
+            key=struct.pack("<qiii", 6, SESSION + 1, STREAM, 0),
             value=7,
         )
         return [other, *(SimpleNamespace(type_id=t, key=key, value=v) for t, v in look.items())]
