@@ -14,7 +14,7 @@ payload's CRC; when they are equal, the row gets the recording's session id.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -193,7 +193,8 @@ cdef class SegmentScanner:
         return 0
 
     cdef int _want_sessions(self, object session_ids) except -1:
-        wanted = sorted(set(session_ids))
+        # No frame has a session id that does not fit its field.
+        wanted = sorted({one for one in session_ids if INT32_MIN <= one <= INT32_MAX})
         self._wanted_sessions = <int32_t*> malloc(max(len(wanted), 1) * sizeof(int32_t))
         if self._wanted_sessions == NULL:
             raise MemoryError

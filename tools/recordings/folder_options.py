@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 from aerolog.tools.command_line.options import DryRunOption, JsonOption, YesOption
 from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption
+from aerolog.transport.secrets import repr_without_secrets
 
 if TYPE_CHECKING:
     from aerolog.tools.terminal.command_terminal import ChangeTerminal
 
 
+@repr_without_secrets
 @dataclass(frozen=True, slots=True)
 class FolderChangeOptions:
     """Which folder a command changes, and how it goes about it."""

@@ -83,11 +83,11 @@ def verify(
     who: RemovalOptions,
     archive: ArchiveOptions,
 ) -> None:
-    """Read every closed segment, and say what is wrong with it: 0 when all is sound, 1 otherwise.
+    """Read every closed segment, and report damage: 0 when all is sound, 1 otherwise.
 
-    Frames, checksums and, where there are fingerprints, every byte are checked. Nothing is changed
-    but by --note and --repair. An archive that runs does a repair by its own requests. Where none
-    runs, a repair also gives recordings without a stop position their ends.
+    Checks frames, checksums and, where there are fingerprints, every byte. Only --note and --repair
+    change anything. A running archive does a repair by its own requests. Without one, a repair also
+    gives recordings without a stop position their ends.
     """
     from aerolog.archive.format.mark_file import running_archive
     from aerolog.archive.verification.repair_plan import RepairWay

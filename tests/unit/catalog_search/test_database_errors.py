@@ -100,18 +100,6 @@ def test_somebody_else_s_database(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "name another database" in said_by_command(f"sqlite:///{path}", capsys)
 
 
-def test_tables_of_an_older_version(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    from aerolog.catalog.index.migration import migrate
-
-    with RecordingCatalog.open(url) as catalog:
-        migrate(catalog.engine, "0001")
-
-    with pytest.raises(CatalogOutOfDateError) as raised:
-        RecordingCatalog.open(url)
-    assert raised.value.found == "0001"
-    assert "run: aerolog catalog migrate" in said_by_command(url, capsys)
-
-
 def test_a_table_that_went_away_under_an_open_catalog(catalog: RecordingCatalog) -> None:
     with catalog.session(writes=True) as session:
         session.execute(text("DROP TABLE tags"))
