@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -132,7 +132,8 @@ class Tape:
         for path in self._folder.glob("*.logbuffer"):
             number = int(path.stem)
             if number not in self._logs:
-                self._logs[number] = self._opened.enter_context(path.open("rb"))
+                with suppress(FileNotFoundError):  # it has gone since the folder was listed
+                    self._logs[number] = self._opened.enter_context(path.open("rb"))
 
     def logs(self, stream_id: int) -> list[list[Frame]]:
         """The frames of each log of a stream, in the order in which the logs were added."""
