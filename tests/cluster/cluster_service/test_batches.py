@@ -143,7 +143,7 @@ with ServiceContainer(NativeEchoService(), aeron_dir=sys.argv[2], cluster_dir=sy
     print("ready", flush=True)
     sys.stdin.readline()
     print("held", flush=True)
-    ctypes.PyDLL(None).read(0, ctypes.create_string_buffer(1), 1)  # with the lock, until a line comes
+    ctypes.PyDLL(None).read(0, ctypes.create_string_buffer(1), 1)  # holds the lock
     print("free", flush=True)
     sys.stdin.read()
 """
