@@ -151,7 +151,10 @@ class Objects:
             PlaceUnreachableError: Azure gives no access.
             MissingExtraError: Arrow is not installed.
         """
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError as error:  # a server's name that no URL may have
+            raise ConfigurationError(_known_schemes(refusal)) from hidden_in(error)
         reach = SCHEMES.get(parts.scheme)
         if reach is None:
             raise ConfigurationError(_known_schemes(refusal))
