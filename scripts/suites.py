@@ -55,7 +55,7 @@ SUITES = {
         workers=2,
     ),
     # Commands that are given odd words, and files that are odd or change while they are read.
-    "commands": Suite(("tests/commands",), LOCAL, 2.5, workers=2),
+    "commands": Suite(("tests/commands",), LOCAL, 3, workers=2),
     "interop": Suite(("tests/interop",), LOCAL, 22, workers=3, needs=(*JDK, "maven")),
     # The samples of the documentation, run against live servers, wait as interop does.
     "samples": Suite(("tests/pages/test_samples.py",), LOCAL, 4, needs=(*JDK, "maven")),
