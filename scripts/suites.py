@@ -56,7 +56,7 @@ SUITES = {
     ),
     # Commands that are given odd words, and files that are odd or change while they are read.
     "commands": Suite(("tests/commands",), LOCAL, 3, workers=2),
-    "interop": Suite(("tests/interop",), LOCAL, 22, workers=3, needs=(*JDK, "maven")),
+    "interop": Suite(("tests/interop",), LOCAL, 21.5, workers=3, needs=(*JDK, "maven")),
     # The samples of the documentation, run against live servers, wait as interop does.
     "samples": Suite(("tests/pages/test_samples.py",), LOCAL, 4, needs=(*JDK, "maven")),
     # What the site's first pages show, as a reader would do it.
