@@ -12,10 +12,16 @@ import re
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
-from aerolog.catalog.object_store import CACHE_BYTES, ObjectFiles, Objects, PlaceUnreachableError
+from aerolog.catalog.object_store import (
+    CACHE_BYTES,
+    ObjectFiles,
+    Objects,
+    PlaceUnreachableError,
+    url_parts,
+)
 from aerolog.catalog.times import is_within
 from aerolog.transport.errors import (
     AerologError,
@@ -24,7 +30,7 @@ from aerolog.transport.errors import (
     ConfigurationError,
 )
 from aerolog.transport.resource import Resource
-from aerolog.transport.secrets import hidden_in, repr_without_secrets, without_secrets
+from aerolog.transport.secrets import repr_without_secrets, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -42,7 +48,6 @@ __all__ = [
     "open_place",
     "recordings_of",
     "refuse_unknown",
-    "url_parts",
 ]
 
 CATALOG_SCHEMES = ("sqlite", "postgresql", "postgres")
@@ -199,18 +204,6 @@ def local_folder(place: str) -> str | None:
     if "\0" in path:
         raise ConfigurationError(f"{path!r} is no path: no name of a file has a zero byte")
     return path
-
-
-def url_parts(url: str) -> SplitResult:
-    """The parts of a URL.
-
-    Raises:
-        ConfigurationError: it is none.
-    """
-    try:
-        return urlsplit(url)
-    except ValueError as error:
-        raise ConfigurationError(f"{without_secrets(url)} is no URL: {error}") from hidden_in(error)
 
 
 def recordings_of(archive: str, choice: Choice | None = None) -> list[PlacedRecording]:

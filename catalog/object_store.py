@@ -16,14 +16,14 @@ from collections import OrderedDict
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from aerolog.catalog.extras import require
 from aerolog.transport.errors import AerologError, ConfigurationError, StorageSpaceError
 from aerolog.transport.memory.data_file import DataFile
 from aerolog.transport.memory.filesystem import FileStamp, FileSystem
 from aerolog.transport.memory.mapped_file import MappedFile
-from aerolog.transport.secrets import hidden_in
+from aerolog.transport.secrets import hidden_in, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,6 +111,18 @@ SCHEMES: Final[dict[str, Callable[[str, str, str], tuple[Any, str]]]] = {
 }
 
 
+def url_parts(url: str) -> SplitResult:
+    """Split a URL into its parts.
+
+    Raises:
+        ConfigurationError: it cannot be split.
+    """
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise ConfigurationError(f"{without_secrets(url)} is no URL: {error}") from hidden_in(error)
+
+
 def _known_schemes(refusal: str) -> str:
     known = ", ".join(("file", *SCHEMES))
     return f"{refusal}, or a URL whose scheme is one of {known}"
@@ -151,10 +163,7 @@ class Objects:
             PlaceUnreachableError: Azure gives no access.
             MissingExtraError: Arrow is not installed.
         """
-        try:
-            parts = urlsplit(url)
-        except ValueError as error:  # a server's name that no URL may have
-            raise ConfigurationError(_known_schemes(refusal)) from hidden_in(error)
+        parts = url_parts(url)
         reach = SCHEMES.get(parts.scheme)
         if reach is None:
             raise ConfigurationError(_known_schemes(refusal))

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 from aerolog.catalog.export.checksum import RunningChecksum
 from aerolog.catalog.export.durable_file import DurableFile
 from aerolog.catalog.export.errors import ExportUnderWayError, TargetUnreachableError
-from aerolog.catalog.locations import local_folder, url_parts
-from aerolog.catalog.object_store import Objects
+from aerolog.catalog.locations import local_folder
+from aerolog.catalog.object_store import Objects, url_parts
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.filesystem import RealFileSystem, named
 from aerolog.transport.memory.regular_file import open_regular, read_whole
