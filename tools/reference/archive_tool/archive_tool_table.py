@@ -149,7 +149,9 @@ def action_of(name: str) -> Action:
             from aerolog.tools.reference.archive_tool.mark_action import mark_invalid
 
             return mark_invalid
-        case _:
+        case "mark-valid":
             from aerolog.tools.reference.archive_tool.mark_action import mark_valid
 
             return mark_valid
+        case _:
+            raise KeyError(name)
