@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.archive.protocol.enums import RecordingState
+from aerolog.tools.archive_files.checksum_stamps import StampChoice
 from aerolog.tools.recordings import folder_changes
 from aerolog.tools.recordings.folder_upgrade import upgrade
 
@@ -31,6 +32,6 @@ def change(folder: Path, command: str, terminal: ChangeTerminal) -> int:
         case "upgrade":
             upgrade(at, terminal)
         case _:
-            choice = folder_changes.StampChoice(rest[0], one, "--all" in rest)
+            choice = StampChoice(rest[0], one, "--all" in rest)
             return 0 if folder_changes.store_checksums(at, choice, terminal) else 1
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from aerolog.tools.archive_files.checked_files import (
     running_pid,
 )
 from aerolog.tools.archive_files.checksum_names import checksum_of_class
+from aerolog.tools.archive_files.checksum_stamps import stamp_entry, stamp_segments
 from aerolog.tools.archive_files.compaction import (
     COMPACT_NAME,
     Compaction,
@@ -25,7 +25,6 @@ from aerolog.tools.archive_files.orphans import orphans
 from aerolog.tools.archive_files.raw_catalog import file_in
 from aerolog.tools.archive_files.segment_names import number_of, remove_segment, segments_by_id
 from aerolog.tools.archive_files.segment_walkers import Walkers
-from aerolog.tools.archive_files.stamping import stamp_entry, stamp_segments
 from aerolog.tools.command_line.java_error import JavaError
 from aerolog.tools.terminal.table_plan import TablePlan, check_can_ask, is_agreed
 from aerolog.transport.errors import AerologError
@@ -35,22 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aerolog.archive.protocol.enums import RecordingState
+    from aerolog.tools.archive_files.checksum_stamps import StampChoice
     from aerolog.tools.terminal.command_terminal import ChangeTerminal
-
-
-@dataclass(frozen=True, slots=True)
-class StampChoice:
-    """What is to get checksums.
-
-    Attributes:
-        checksum: CRC-32 or CRC-32C.
-        recording_id: one recording, None for all.
-        all_segments: whether all segments of each recording get them, or only the last one.
-    """
-
-    checksum: str
-    recording_id: int | None
-    all_segments: bool
 
 
 def mark(folder: str, recording_id: int, state: RecordingState, terminal: ChangeTerminal) -> None:

@@ -105,9 +105,10 @@ def checksum(
 
     A frame's checksum takes the place of its session id, which is lost.
     """
+    from aerolog.tools.archive_files.checksum_stamps import StampChoice
     from aerolog.tools.recordings import folder_changes
 
-    choice = folder_changes.StampChoice(name, recording_id, all_segments)
+    choice = StampChoice(name, recording_id, all_segments)
     if not folder_changes.store_checksums(how.folder(), choice, how.terminal()):
         raise typer.Exit(EXIT_FAILED)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.archive_files.catalog_editor import EditableCatalog, Entry
 from aerolog.tools.archive_files.checksum_names import check_class_name, checksum_of_class
+from aerolog.tools.archive_files.checksum_stamps import (
+    StampChoice,
+    stamp_entry,
+    stamp_segments,
+)
 from aerolog.tools.archive_files.segment_names import base_of, segments_by_id
 from aerolog.tools.archive_files.segment_walkers import Walkers
-from aerolog.tools.archive_files.stamping import stamp_entry, stamp_segments
 from aerolog.tools.command_line.java_error import NULL_POINTER, JavaError, parse_long
 from aerolog.transport.protocol.fixed_layout import align
 from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
@@ -23,22 +26,7 @@ _ALL: Final = "-a"
 _BODY_LENGTH_MAX: Final = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class ChecksumChoice:
-    """What is to get checksums.
-
-    Attributes:
-        checksum: name of a class.
-        recording_id: one recording, None for all.
-        all_segments: whether all segments of each recording are stamped, or only the last one.
-    """
-
-    checksum: str
-    recording_id: int | None
-    all_segments: bool
-
-
-def choice_of(arguments: Sequence[str]) -> ChecksumChoice:
+def choice_of(arguments: Sequence[str]) -> StampChoice:
     """Give what the reference makes of arguments.
 
     Raises:
@@ -46,8 +34,8 @@ def choice_of(arguments: Sequence[str]) -> ChecksumChoice:
     """
     name, *rest = arguments
     if not rest or rest[0] == _ALL:
-        return ChecksumChoice(check_class_name(name), None, bool(rest))
-    return ChecksumChoice(check_class_name(name), parse_long(rest[0]), rest[1:] == [_ALL])
+        return StampChoice(check_class_name(name), None, bool(rest))
+    return StampChoice(check_class_name(name), parse_long(rest[0]), rest[1:] == [_ALL])
 
 
 def checksum(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
@@ -80,7 +68,7 @@ def checksum(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
 
 
 def _stamp(
-    folder: str, entry: Entry, own: list[str], choice: ChecksumChoice, walkers: Walkers
+    folder: str, entry: Entry, own: list[str], choice: StampChoice, walkers: Walkers
 ) -> list[str]:
     """Stamp a recording's segments, and give what the reference says is wrong with them.
 

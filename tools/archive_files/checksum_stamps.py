@@ -6,6 +6,7 @@ was cut short can be done again.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from aerolog.archive.format import segment_walk
@@ -18,6 +19,21 @@ if TYPE_CHECKING:
     from aerolog.archive.format.checksum import Checksum
     from aerolog.tools.archive_files.catalog_editor import EditableCatalog, Entry
     from aerolog.tools.archive_files.segment_walkers import Walkers
+
+
+@dataclass(frozen=True, slots=True)
+class StampChoice:
+    """What is to get checksums.
+
+    Attributes:
+        checksum: the checksum's name, or the name of its class.
+        recording_id: one recording, None for all.
+        all_segments: whether all segments of each recording get them, or only the last one.
+    """
+
+    checksum: str
+    recording_id: int | None
+    all_segments: bool
 
 
 class StampProblem(NamedTuple):
