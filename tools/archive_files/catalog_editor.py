@@ -104,7 +104,7 @@ def check_transition(entry: Entry, state: RecordingState) -> None:
     """Check that an entry may get another state.
 
     Raises:
-        JavaError: it has none that there is, or its recording is deleted.
+        JavaError: its state is not a known one, or its recording is deleted.
     """
     check_state(entry)
     if entry.state == RecordingState.DELETED:

@@ -255,7 +255,7 @@ def accept(folder: NodeArgument, *, how: NodeChangeOptions) -> None:
 
     A node compares recording.log and its snapshots with their checksums in the folder's aerolog/,
     and does not start where they are not what was written. This removes the checksums, after a
-    question; the next start makes them anew from what it finds. What is damaged stays so: see
+    question; the next start makes new ones from what it finds. What is damaged stays so: see
     first whether a copy, or the snapshot before, can be had.
     """
     from aerolog.tools.cluster import recording_log as log_changes

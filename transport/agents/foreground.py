@@ -27,7 +27,7 @@ def run_service(
 
     Args:
         argv: ``-Dname=value`` definitions and properties files; later ones override earlier ones.
-        run: runs the service until its second argument is told to stop.
+        run: runs the service until a signal or a failure stops its second argument.
         check: raises ConfigurationError for settings that cannot be used, before anything starts.
 
     Returns:

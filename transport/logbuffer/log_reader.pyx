@@ -137,7 +137,9 @@ cdef inline void _fill_columns(
 
 
 # What polls do for each fragment are functions and not methods, so that the compiler puts them into
-# the loops and keeps cursor and counter, whose addresses no call sees, in registers.
+# the loops and keeps cursor and counter, whose addresses no call sees, in registers. Both loops and
+# `take` ask for themselves whether the log is held: one function for the three costs 4 % of a poll
+# of short messages.
 
 
 cdef inline bint _open(LogReader self, int64_t limit_position, cursor_t* cursor) noexcept nogil:

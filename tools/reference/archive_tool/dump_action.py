@@ -114,7 +114,7 @@ def _dump_frame(frame: RawFrame, terminal: Terminal) -> None:
 
 
 def _dump_as_json(catalog: RawCatalog, folder: str, limit: int, terminal: Terminal) -> int:
-    """All recordings, so many frames of each at most; one that is damaged ends none of the rest."""
+    """All recordings, with a limit of frames for each; damage in one does not end the others."""
     damaged = False
     with JsonDump(terminal) as shown:
         for offset, length in zip(catalog.offsets, catalog.lengths, strict=True):
